@@ -1,0 +1,8 @@
+/** Workloads in fio's words, and their statistics. */
+module org.nvmf4j.bench {
+    requires static transitive org.jspecify;
+    requires transitive org.nvmf4j.host;
+    requires org.nvmf4j.linux;
+    requires HdrHistogram;
+    requires tools.jackson.core;
+}

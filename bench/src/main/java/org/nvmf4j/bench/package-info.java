@@ -1,0 +1,5 @@
+/** Workloads in fio's words, statistics and reports. */
+@NullMarked
+package org.nvmf4j.bench;
+
+import org.jspecify.annotations.NullMarked;

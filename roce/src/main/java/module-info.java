@@ -1,0 +1,5 @@
+/** The RoCEv2 protocol as pure state machines. */
+module org.nvmf4j.roce {
+    requires static transitive org.jspecify;
+    requires transitive org.nvmf4j.verbs;
+}

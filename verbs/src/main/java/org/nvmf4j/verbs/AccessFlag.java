@@ -1,0 +1,13 @@
+package org.nvmf4j.verbs;
+
+/**
+ * A right that a registration grants, as {@code IBV_ACCESS_*}. Reading by the local side needs no right.
+ */
+public enum AccessFlag {
+    /** The local device may write: receives and responses to RDMA READ land here. */
+    LOCAL_WRITE,
+    /** The peer may write by RDMA WRITE; needs {@link #LOCAL_WRITE} too. */
+    REMOTE_WRITE,
+    /** The peer may read by RDMA READ. */
+    REMOTE_READ
+}

@@ -1,0 +1,35 @@
+package org.nvmf4j.verbs;
+
+import java.net.InetSocketAddress;
+import org.nvmf4j.verbs.spi.ProviderQueuePair;
+
+/**
+ * A peer's wish to connect. It must be answered once, by {@link #accept} or {@link #reject}, on any vector's lane and at any
+ * time; the peer gives up after some seconds.
+ */
+public abstract class ConnectionRequest {
+    public abstract InetSocketAddress localAddress();
+
+    public abstract InetSocketAddress remoteAddress();
+
+    /** What the peer asks for, with its private data (56 bytes, zero-padded). */
+    public abstract ConnectionParameters parameters();
+
+    /**
+     * Accepts with a queue pair in {@link QueuePairState#INIT}, which is {@link QueuePairState#READY_TO_SEND} when this returns;
+     * receives must be posted before. Called on the lane of the queue pair.
+     *
+     * @throws VerbsException if the request was answered or withdrawn already
+     */
+    public final Connection accept(QueuePair queuePair, ConnectionParameters parameters, ConnectionHandler handler)
+            throws VerbsException {
+        return acceptWith(queuePair.provider(), parameters, handler);
+    }
+
+    protected abstract Connection acceptWith(
+            ProviderQueuePair queuePair, ConnectionParameters parameters, ConnectionHandler handler)
+            throws VerbsException;
+
+    /** Refuses with {@link RejectReason#CONSUMER_DEFINED} and up to 148 bytes for the peer's user; from any thread. */
+    public abstract void reject(byte[] privateData);
+}

@@ -1,0 +1,116 @@
+package org.nvmf4j.verbs;
+
+import java.net.InetSocketAddress;
+import java.util.Comparator;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import org.nvmf4j.verbs.spi.ProviderDevice;
+import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.VerbsProvider;
+
+/**
+ * An open RDMA device: the root of everything else in this package, and the core policy above every provider.
+ *
+ * <p>Methods may be called from any thread; what they return belongs to a lane as its own page says. Close from inside out.
+ */
+public final class Device implements AutoCloseable {
+    /** Names a provider nowhere in particular: the best one that can serve the address. */
+    public static final String ANY_PROVIDER = "auto";
+
+    private final ProviderDevice provider;
+
+    private Device(ProviderDevice provider) {
+        this.provider = provider;
+    }
+
+    /**
+     * Opens a device.
+     *
+     * @param providerName a {@linkplain VerbsProvider#name provider's name} or {@link #ANY_PROVIDER}
+     * @throws VerbsException with one line that says what is in the way and what to do
+     */
+    public static Device open(String providerName, DeviceOptions options) throws VerbsException {
+        List<VerbsProvider> all = ServiceLoader.load(VerbsProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .sorted(Comparator.comparingInt(VerbsProvider::rank).reversed())
+                .toList();
+        boolean any = providerName.equals(ANY_PROVIDER);
+        for (VerbsProvider candidate : all) {
+            if (any ? candidate.canOpen(options) : candidate.name().equals(providerName)) {
+                return open(candidate, options);
+            }
+        }
+        String names = all.stream().map(VerbsProvider::name).collect(Collectors.joining(", "));
+        throw new VerbsException(
+                any
+                        ? "no RDMA provider can serve this address; providers here: " + names
+                        : "no RDMA provider '" + providerName + "'; use one of " + names);
+    }
+
+    /** Opens a device of a given provider; for tests, and for programs that bring their own. */
+    public static Device open(VerbsProvider provider, DeviceOptions options) throws VerbsException {
+        return new Device(provider.open(options));
+    }
+
+    public DeviceAttributes attributes() {
+        return provider.attributes();
+    }
+
+    /** A completion vector, from 0 to {@link DeviceAttributes#vectors} − 1. */
+    public CompletionVector vector(int index) {
+        return provider.vector(index);
+    }
+
+    public ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        return provider.allocateProtectionDomain();
+    }
+
+    /** Creates a completion queue of at least {@code capacity} entries on a vector; called on that vector's lane. */
+    public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
+        return provider.createCompletionQueue(capacity, vector);
+    }
+
+    /**
+     * Creates a reliable-connected queue pair in {@link QueuePairState#INIT}; called on the lane of its completion queues. The core
+     * asks for inline room for the user's usual message, and does without where the device refuses.
+     */
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) throws VerbsException {
+        ProviderQueuePair created;
+        try {
+            created = provider.createQueuePair(domain, options, options.usualSendBytes());
+        } catch (VerbsException e) {
+            if (options.usualSendBytes() == 0) {
+                throw e;
+            }
+            created = provider.createQueuePair(domain, options, 0);
+        }
+        return new QueuePair(created);
+    }
+
+    /**
+     * Connects a queue pair in {@link QueuePairState#INIT}; receives should be posted before. Called on its lane; the outcome comes to
+     * the handler there.
+     *
+     * @throws VerbsException if it cannot even be tried
+     */
+    public Connection connect(
+            QueuePair queuePair, InetSocketAddress remote, ConnectionParameters parameters, ConnectionHandler handler)
+            throws VerbsException {
+        return provider.connect(queuePair.provider(), remote, parameters, handler);
+    }
+
+    /**
+     * Takes connection requests on a port of the RDMA port space TCP (a service ID, not a TCP or UDP port); 0 takes a free one.
+     *
+     * @throws VerbsException if the port is taken
+     */
+    public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
+        return provider.listen(port, handler);
+    }
+
+    @Override
+    public void close() {
+        provider.close();
+    }
+}

@@ -1,0 +1,34 @@
+package org.nvmf4j.verbs;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a user asks of a reliable-connected queue pair.
+ *
+ * @param sendQueue where sends complete
+ * @param receiveQueue where receives complete; of the same vector as {@code sendQueue}
+ * @param maxSendRequests send work requests outstanding at most
+ * @param maxReceiveRequests receives posted at most
+ * @param maxSge elements of a scatter/gather list at most
+ * @param usualSendBytes small messages of up to this size are common; 0 if none are. What a device can do for them is the core's
+ *     business
+ * @param context given back by {@link WorkCompletion#context}
+ */
+public record QueuePairOptions(
+        CompletionQueue sendQueue,
+        CompletionQueue receiveQueue,
+        int maxSendRequests,
+        int maxReceiveRequests,
+        int maxSge,
+        int usualSendBytes,
+        @Nullable Object context) {
+    public QueuePairOptions {
+        if (maxSendRequests < 1 || maxReceiveRequests < 1 || maxSge < 1 || usualSendBytes < 0) {
+            throw new IllegalArgumentException("queue pair sizes must be positive: send " + maxSendRequests
+                    + ", receive " + maxReceiveRequests + ", SGEs " + maxSge + ", usual send " + usualSendBytes);
+        }
+        if (sendQueue.vector() != receiveQueue.vector()) {
+            throw new IllegalArgumentException("both completion queues must be of one vector");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package org.nvmf4j.verbs.spi;
+
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.VerbsException;
+
+/** A kind of RDMA device; found by {@link java.util.ServiceLoader}, both from modules and from the class path. */
+public interface VerbsProvider {
+    /** As in {@code --provider}: one lower-case word. */
+    String name();
+
+    /** Among the providers that can serve an address the one with the highest rank is taken. */
+    int rank();
+
+    /** Whether this provider can serve the addresses that the options name. */
+    boolean canOpen(DeviceOptions options);
+
+    /**
+     * Opens a device.
+     *
+     * @throws VerbsException with one line that says what is in the way and what to do
+     */
+    ProviderDevice open(DeviceOptions options) throws VerbsException;
+}
