@@ -87,7 +87,7 @@ final class Buddies {
         order[unit] = NOT_A_START;
         int start = unit;
         while (own + 1 < orders) {
-            int buddy = start ^ 1 << own;
+            int buddy = start ^ (1 << own);
             if (!free[buddy] || order[buddy] != own) {
                 break;
             }

@@ -53,7 +53,8 @@ final class BufferPool {
     }
 
     /** A buffer of at least that size, or null if all memory is in use. */
-    @Nullable DataBuffer take(int lengthBytes) {
+    @Nullable
+    DataBuffer take(int lengthBytes) {
         int order = orderOf(lengthBytes);
         for (int i = 0; i < slabs.size(); i++) {
             DataBuffer buffer = slabs.get(i).take(order);
@@ -94,7 +95,7 @@ final class BufferPool {
     }
 
     private static int orderOf(int lengthBytes) {
-        int units = (lengthBytes - 1 >>> UNIT_SHIFT) + 1;
+        int units = ((lengthBytes - 1) >>> UNIT_SHIFT) + 1;
         return 32 - Integer.numberOfLeadingZeros(units - 1);
     }
 
@@ -121,10 +122,11 @@ final class BufferPool {
 
         Slab(MemoryRegion region) {
             this.region = region;
-            this.buddies = new Buddies(largestOrder, (int) (slabBytes >>> UNIT_SHIFT + largestOrder));
+            this.buddies = new Buddies(largestOrder, (int) (slabBytes >>> (UNIT_SHIFT + largestOrder)));
         }
 
-        @Nullable DataBuffer take(int order) {
+        @Nullable
+        DataBuffer take(int order) {
             int unit = buddies.take(order);
             if (unit < 0) {
                 return null;

@@ -51,7 +51,8 @@ final class BackendThreads {
         if (!queue.offer(request)) {
             return false;
         }
-        // The offer must be visible before the workers' flags are read: a worker sets its flag and then looks at the queue again.
+        // The offer must be visible before the workers' flags are read: a worker sets its flag and then looks at the
+        // queue again.
         VarHandle.fullFence();
         wakeOne();
         return true;

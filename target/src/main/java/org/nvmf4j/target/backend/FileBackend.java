@@ -38,7 +38,9 @@ public final class FileBackend implements Backend {
         }
         this.onCallersThread = new FileTransfer(channel, file.alignmentBytes());
         this.threads = new BackendThreads(
-                "nvmf-file-" + path.getFileName(), threadCount, (request, thread) -> perform(request, transfers[thread]));
+                "nvmf-file-" + path.getFileName(),
+                threadCount,
+                (request, thread) -> perform(request, transfers[thread]));
     }
 
     /**

