@@ -1,0 +1,180 @@
+package org.nvmf4j.verbs.spi;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.AccessFlag;
+import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.VerbsException;
+
+/**
+ * The registrations of a software device, and the checks that hardware makes before it touches memory. A key is a 16-bit index
+ * and 16 random bits, so that a guessed or stale key does not open anything.
+ *
+ * <p>Registering and closing may happen on any thread; look-ups take no lock and allocate nothing.
+ */
+public final class MemoryTable {
+    private static final int MAX_REGIONS = 1 << 16;
+
+    private final RandomGenerator random;
+    private final BitSet used = new BitSet();
+    private volatile @Nullable Region[] regions = new Region[64];
+
+    /** An empty table whose keys come from {@code random}, which is used under this table's own lock. */
+    public MemoryTable(RandomGenerator random) {
+        this.random = random;
+        used.set(0); // no key is 0: that means "none"
+    }
+
+    /** Registers native memory for a domain; see {@link ProtectionDomain#register}. */
+    public synchronized MemoryRegion register(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
+            throws VerbsException {
+        if (!memory.isNative() || memory.byteSize() == 0) {
+            throw new IllegalArgumentException("only native memory of at least one byte can be registered");
+        }
+        if (access.contains(AccessFlag.REMOTE_WRITE) && !access.contains(AccessFlag.LOCAL_WRITE)) {
+            throw new IllegalArgumentException("REMOTE_WRITE needs LOCAL_WRITE too");
+        }
+        int index = used.nextClearBit(0);
+        if (index >= MAX_REGIONS) {
+            throw new VerbsException("no room for another memory region: " + (MAX_REGIONS - 1) + " are registered");
+        }
+        used.set(index);
+        Region region = new Region(domain, memory, access, index);
+        @Nullable Region[] grown = Arrays.copyOf(regions, Math.max(regions.length, index + 1 + index / 2));
+        grown[index] = region;
+        regions = grown;
+        return region;
+    }
+
+    /**
+     * The region that a local key names, if the device may use {@code length} bytes at {@code address} of it.
+     *
+     * @param write whether the device is about to write
+     * @return null if the key, domain, range or right is wrong
+     */
+    public @Nullable MemoryRegion local(ProtectionDomain domain, int lkey, long address, long length, boolean write) {
+        Region region = regionAt(lkey);
+        return region != null
+                        && region.lkey == lkey
+                        && region.allows(domain, address, length)
+                        && (!write || region.localWrite)
+                ? region
+                : null;
+    }
+
+    /**
+     * The region that a remote key names, if the peer may use {@code length} bytes at {@code address} of it. Not to be asked for
+     * zero length, which needs no valid key.
+     *
+     * @param write whether the peer wants to write
+     * @return null if the key, domain, range or right is wrong
+     */
+    public @Nullable MemoryRegion remote(ProtectionDomain domain, int rkey, long address, long length, boolean write) {
+        Region region = regionAt(rkey);
+        return region != null
+                        && rkey != 0
+                        && region.rkey == rkey
+                        && region.allows(domain, address, length)
+                        && (write ? region.remoteWrite : region.remoteRead)
+                ? region
+                : null;
+    }
+
+    /** Makes a remote key invalid, as SEND with invalidate asks; false if it names nothing in that domain. */
+    public boolean invalidate(ProtectionDomain domain, int rkey) {
+        Region region = regionAt(rkey);
+        if (region == null || rkey == 0 || region.rkey != rkey || region.domain != domain) {
+            return false;
+        }
+        region.rkey = 0;
+        return true;
+    }
+
+    private @Nullable Region regionAt(int key) {
+        @Nullable Region[] current = regions;
+        int index = key >>> 16;
+        return index < current.length ? current[index] : null;
+    }
+
+    private synchronized int newKey(int index) {
+        return index << 16 | random.nextInt(1, 1 << 16);
+    }
+
+    private synchronized void remove(Region region) {
+        if (regions[region.index] == region) {
+            @Nullable Region[] copy = regions.clone();
+            copy[region.index] = null;
+            regions = copy;
+            used.clear(region.index);
+        }
+    }
+
+    private final class Region implements MemoryRegion {
+        private final ProtectionDomain domain;
+        private final MemorySegment memory;
+        private final long base;
+        private final long size;
+        private final boolean localWrite;
+        private final boolean remoteWrite;
+        private final boolean remoteRead;
+        private final int index;
+        private final int lkey;
+        private volatile int rkey;
+
+        Region(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access, int index) {
+            this.domain = domain;
+            this.memory = memory;
+            this.base = memory.address();
+            this.size = memory.byteSize();
+            this.localWrite = access.contains(AccessFlag.LOCAL_WRITE);
+            this.remoteWrite = access.contains(AccessFlag.REMOTE_WRITE);
+            this.remoteRead = access.contains(AccessFlag.REMOTE_READ);
+            this.index = index;
+            this.lkey = newKey(index);
+            this.rkey = remoteWrite || remoteRead ? newKey(index) : 0;
+        }
+
+        boolean allows(ProtectionDomain user, long address, long length) {
+            long offset = address - base;
+            return domain == user && offset >= 0 && offset <= size && length >= 0 && length <= size - offset;
+        }
+
+        @Override
+        public MemorySegment segment() {
+            return memory;
+        }
+
+        @Override
+        public int lkey() {
+            return lkey;
+        }
+
+        @Override
+        public int rkey() {
+            return rkey;
+        }
+
+        @Override
+        public int renewRkey() {
+            if (!remoteWrite && !remoteRead) {
+                throw new IllegalStateException("the region grants no remote right");
+            }
+            int fresh = newKey(index);
+            while (fresh == rkey) {
+                fresh = newKey(index);
+            }
+            rkey = fresh;
+            return fresh;
+        }
+
+        @Override
+        public void close() {
+            remove(this);
+        }
+    }
+}
