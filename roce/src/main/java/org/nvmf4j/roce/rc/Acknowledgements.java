@@ -202,9 +202,7 @@ final class Acknowledgements {
         if (nak != NONE) {
             return emit(sink, expected, nak);
         }
-        return !owed
-                || !(urgent || carried || nowNanos >= deadline)
-                || emit(sink, ackPsn, AethSyndrome.ACK);
+        return !owed || !(urgent || carried || nowNanos >= deadline) || emit(sink, ackPsn, AethSyndrome.ACK);
     }
 
     private boolean emit(PacketSink sink, long psn, int syndrome) {

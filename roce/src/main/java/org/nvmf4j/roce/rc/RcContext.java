@@ -1,5 +1,6 @@
 package org.nvmf4j.roce.rc;
 
+import org.nvmf4j.roce.wire.Psn;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.spi.MemoryTable;
 
@@ -17,7 +18,7 @@ final class RcContext {
 
     int remoteNumber;
     int mtuBytes;
-    int mtuShift;
+    private int mtuShift;
     private boolean failed;
 
     RcContext(int number, RcTuning tuning, ProtectionDomain domain, MemoryTable memory, CompletionSink completions) {
@@ -47,11 +48,16 @@ final class RcContext {
         return lengthBytes == 0 ? 1 : (int) ((lengthBytes + mtuBytes - 1) >>> mtuShift);
     }
 
+    /** Payload bytes of so many full packets. */
+    long bytes(long packets) {
+        return packets << mtuShift;
+    }
+
     /**
      * The 24 bits of a PSN from the wire as a number that never wraps, the one nearest to {@code reference}. All PSNs inside the
      * state machines are such numbers, so that they compare as plain longs.
      */
     static long unwrap(int psn, long reference) {
-        return reference + (psn - (int) reference << 8 >> 8);
+        return reference + Psn.diff(psn, (int) reference);
     }
 }

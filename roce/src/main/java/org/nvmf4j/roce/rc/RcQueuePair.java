@@ -109,7 +109,8 @@ public final class RcQueuePair {
                 settle();
             }
             case ERROR -> requester.flushPost(first);
-            default -> throw new IllegalStateException("queue pair " + context.number + " cannot send in state " + state);
+            default ->
+                throw new IllegalStateException("queue pair " + context.number + " cannot send in state " + state);
         }
     }
 
@@ -180,13 +181,11 @@ public final class RcQueuePair {
      * @return true if there is more to send at once, for which the sink had no room
      */
     public boolean pollTransmit(PacketSink sink, long nowNanos) {
-        boolean room =
-                switch (state) {
-                    case READY_TO_SEND -> transmit(sink, nowNanos);
-                    case ERROR -> acknowledgements.transmitReads(sink)
-                            && acknowledgements.transmitLast(sink, true, nowNanos);
-                    default -> true;
-                };
+        boolean room = switch (state) {
+            case READY_TO_SEND -> transmit(sink, nowNanos);
+            case ERROR -> acknowledgements.transmitReads(sink) && acknowledgements.transmitLast(sink, true, nowNanos);
+            default -> true;
+        };
         settle();
         return !room;
     }

@@ -118,7 +118,7 @@ final class ReadResponses {
             return false;
         }
         int i = index(read);
-        long skipped = psn - firstPsns[i] << context.mtuShift;
+        long skipped = context.bytes(psn - firstPsns[i]);
         if (address != addresses[i] + skipped || rkey != rkeys[i] || length > lengths[i] - skipped) {
             return false;
         }
@@ -201,7 +201,7 @@ final class ReadResponses {
     /** Emits one response, or fails the READ if its memory must not be read any more; false if there is no room. */
     private boolean respond(PacketSink sink, int i) {
         long psn = nextPsns[i];
-        long done = psn - firstPsns[i] << context.mtuShift;
+        long done = context.bytes(psn - firstPsns[i]);
         int payload = (int) Math.min(context.mtuBytes, ends[i] - done);
         long address = addresses[i] + done;
         MemoryRegion region =

@@ -20,7 +20,7 @@ final class RequestPackets {
     }
 
     private long payloadOffset(long request, long psn) {
-        return psn - queue.firstPsn(request) << context.mtuShift;
+        return context.bytes(psn - queue.firstPsn(request));
     }
 
     /** Payload of the packet with that PSN: of the request, or of the response for an RDMA READ. */

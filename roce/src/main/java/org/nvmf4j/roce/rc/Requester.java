@@ -124,7 +124,9 @@ final class Requester {
             if (!locallyAllowed(read)) {
                 setBarrier(sendRequest, WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
                 failAtBarrier();
-            } else if (read ? !packets.read(sendRequest, next, sink) : !packets.data(sendRequest, next, askAck(), sink)) {
+            } else if (read
+                    ? !packets.read(sendRequest, next, sink)
+                    : !packets.data(sendRequest, next, askAck(), sink)) {
                 return false;
             } else {
                 advance(read, nowNanos);
@@ -257,14 +259,13 @@ final class Requester {
     }
 
     private void onFatalNak(long psn, int syndrome, long nowNanos) {
-        WorkCompletionStatus status =
-                switch (syndrome) {
-                    case AethSyndrome.NAK_INVALID_REQUEST -> WorkCompletionStatus.REMOTE_INVALID_REQUEST;
-                    case AethSyndrome.NAK_REMOTE_ACCESS_ERROR -> WorkCompletionStatus.REMOTE_ACCESS_ERROR;
-                    case AethSyndrome.NAK_REMOTE_OPERATIONAL_ERROR, AethSyndrome.NAK_INVALID_RD_REQUEST ->
-                        WorkCompletionStatus.REMOTE_OPERATION_ERROR;
-                    default -> WorkCompletionStatus.SUCCESS;
-                };
+        WorkCompletionStatus status = switch (syndrome) {
+            case AethSyndrome.NAK_INVALID_REQUEST -> WorkCompletionStatus.REMOTE_INVALID_REQUEST;
+            case AethSyndrome.NAK_REMOTE_ACCESS_ERROR -> WorkCompletionStatus.REMOTE_ACCESS_ERROR;
+            case AethSyndrome.NAK_REMOTE_OPERATIONAL_ERROR, AethSyndrome.NAK_INVALID_RD_REQUEST ->
+                WorkCompletionStatus.REMOTE_OPERATION_ERROR;
+            default -> WorkCompletionStatus.SUCCESS;
+        };
         if (status == WorkCompletionStatus.SUCCESS) { // a reserved syndrome
             context.statistics.badPackets++;
             return;
@@ -312,7 +313,7 @@ final class Requester {
 
     private void place(MemorySegment packet, long payloadOffset, long psn, int payloadBytes, long nowNanos) {
         long request = queue.head();
-        long at = psn - queue.firstPsn(request) << context.mtuShift;
+        long at = context.bytes(psn - queue.firstPsn(request));
         if (!queue.scatter(request, at, packet, payloadOffset, payloadBytes)) {
             fail(WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
             return;

@@ -112,8 +112,7 @@ final class SendQueue {
     private void copyInline(int slot, SendWorkRequest request) {
         long to = (long) slot * inlineBytes;
         for (int i = 0; i < request.sgeCount(); i++) {
-            MemorySegment.copy(
-                    request.sgeSegment(i), request.sgeOffset(i), inlineStorage, to, request.sgeLength(i));
+            MemorySegment.copy(request.sgeSegment(i), request.sgeOffset(i), inlineStorage, to, request.sgeLength(i));
             to += request.sgeLength(i);
         }
     }
