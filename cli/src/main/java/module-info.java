@@ -10,4 +10,7 @@ module org.nvmf4j.cli {
     requires org.nvmf4j.linux;
     requires info.picocli;
     requires tools.jackson.core;
+
+    opens org.nvmf4j.cli to
+            info.picocli;
 }

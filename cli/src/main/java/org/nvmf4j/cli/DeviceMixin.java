@@ -1,0 +1,40 @@
+package org.nvmf4j.cli;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.FaultOptions;
+import picocli.CommandLine.Option;
+
+/** Options of the RDMA device, for every command that uses one. */
+final class DeviceMixin {
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            defaultValue = Device.ANY_PROVIDER,
+            description = "RDMA provider: auto or softroce (default: ${DEFAULT-VALUE}).")
+    String provider = Device.ANY_PROVIDER;
+
+    @Option(
+            names = "--path-mtu",
+            paramLabel = "BYTES",
+            description = "Largest RoCE path MTU: 256, 512, 1024, 2048 or 4096 (default: what the interface carries).")
+    int pathMtuBytes;
+
+    @Option(names = "--pcap", paramLabel = "FILE", description = "Write every packet to a pcap file.")
+    @Nullable
+    Path pcapFile;
+
+    @Option(
+            names = "--faults",
+            paramLabel = "SPEC",
+            converter = FaultsConverter.class,
+            description = "Damage what is sent: loss=P,duplicate=P,reorder=P,corrupt=P,seed=N.")
+    @Nullable
+    FaultOptions faults;
+
+    DeviceOptions applyTo(DeviceOptions options) {
+        return options.withPathMtuBytes(pathMtuBytes).withPcapFile(pcapFile).withFaults(faults);
+    }
+}

@@ -1,0 +1,54 @@
+package org.nvmf4j.cli;
+
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+
+/** Turns what went wrong into one line on standard error; {@code --verbose} adds the stack trace. */
+final class Failures {
+    /** Exit status of a command line that makes no sense. */
+    static final int USAGE = 2;
+    /** Exit status of a command that failed. */
+    static final int FAILED = 1;
+
+    private Failures() {}
+
+    static int onWrongUsage(ParameterException e, String[] args) {
+        CommandLine command = e.getCommandLine();
+        command.getErr()
+                .println(name(command) + ": " + oneLine(e.getMessage()) + "; see '" + name(command) + " --help'");
+        return USAGE;
+    }
+
+    static int onFailure(Exception e, CommandLine command, @Nullable ParseResult parsed) {
+        command.getErr().println(name(command) + ": " + explain(e));
+        if (CommonOptions.isVerbose(command)) {
+            e.printStackTrace(command.getErr());
+        }
+        return FAILED;
+    }
+
+    private static String name(CommandLine command) {
+        return command.getCommandSpec().qualifiedName();
+    }
+
+    private static String explain(Throwable e) {
+        String message = e.getMessage();
+        String text = switch (e) {
+            case NoSuchFileException _ -> "no such file: " + message;
+            case AccessDeniedException _ -> "permission denied: " + message;
+            case FileAlreadyExistsException _ -> "exists already: " + message;
+            case OutOfMemoryError _ -> "out of memory: " + message;
+            default -> message == null ? e.getClass().getSimpleName() : message;
+        };
+        return oneLine(text);
+    }
+
+    private static String oneLine(@Nullable String text) {
+        return text == null ? "" : text.strip().replaceAll("\\s*\\R\\s*", " ");
+    }
+}

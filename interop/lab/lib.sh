@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# The lab: a Linux guest under QEMU (software emulation) with the kernel's nvme-rdma and nvmet-rdma over
+# rdma_rxe, on a bridge in a network namespace of its own. Sourced by ../run and build-guest.
+#
+# Settings (environment variables, all optional):
+#   WORK          folder for what is generated and kept between runs  (default interop/work)
+#   MEM SMP       guest memory in MiB, and CPUs                       (default 384, 2)
+#   QEMU ACCEL    QEMU binary and accelerator                         (default qemu-system-x86_64, tcg,thread=multi)
+#   NET4 NET6     first three octets and prefix of the lab's net      (default 10.77.0, fd77::)
+#   BOOT_TIMEOUT  seconds until the guest must be up                  (default 180)
+
+LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${WORK:=$LAB/../work}"
+mkdir -p "$WORK"
+WORK=$(cd "$WORK" && pwd)
+KIMG=$WORK/kernel
+: "${MEM:=384}"
+: "${SMP:=2}"
+: "${QEMU:=qemu-system-x86_64}"
+: "${ACCEL:=tcg,thread=multi}"
+: "${NET4:=10.77.0}"
+: "${NET6:=fd77::}"
+: "${BOOT_TIMEOUT:=180}"
+NS=nvmf-lab-$$
+RUN=$WORK/run-$$
+
+log() { printf '[%s] %s\n' "$(date +%T)" "$*" >&2; }
+die() { log "ERROR: $*"; exit 1; }
+
+find_kver() {
+    local d
+    for d in "$KIMG"/lib/modules/* "$KIMG"/usr/lib/modules/*; do
+        [ -d "$d/kernel" ] && KVER=$(basename "$d") && return
+    done
+    die "no kernel modules under $KIMG: remove $WORK and run again"
+}
+
+# ---- network ----------------------------------------------------------------
+nsx() { ip netns exec "$NS" "$@"; }
+
+# net_up : the namespace with bridge br0 (NET4.1, NET6 1) and the guest's tap
+net_up() {
+    mkdir -p "$RUN"
+    ip netns add "$NS" || die "cannot make a network namespace: root is needed"
+    nsx ip link set lo up
+    nsx ip link add br0 address 02:77:00:00:00:01 type bridge stp_state 0 forward_delay 0 mcast_snooping 0
+    nsx ip addr add "$NET4.1/24" dev br0
+    nsx ip -6 addr add "${NET6}1/64" dev br0 nodad
+    nsx ip link set br0 up
+    nsx ip tuntap add tap0 mode tap
+    nsx sh -c 'echo 1 > /proc/sys/net/ipv6/conf/tap0/disable_ipv6'
+    nsx ip link set tap0 master br0 up
+}
+
+# set_mtu BYTES : on both ends of the wire; rxe follows
+set_mtu() {
+    nsx ip link set tap0 mtu "$1" && nsx ip link set br0 mtu "$1" && guest "ip link set eth0 mtu $1"
+}
+
+# ---- guest ------------------------------------------------------------------
+vm_start() {
+    find_kver
+    local kernel=$WORK/vmlinux
+    [ -s "$kernel" ] || kernel=$KIMG/boot/vmlinuz-$KVER
+    # "ip netns exec" execs QEMU, so $! is QEMU's own pid
+    ip netns exec "$NS" "$QEMU" -name "$NS" -machine q35 -accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM" \
+        -nodefaults -no-user-config -display none -no-reboot \
+        -serial "file:$RUN/console" -serial "unix:$RUN/agent.sock,server=on,wait=off" \
+        -kernel "$kernel" -initrd "$WORK/initramfs.cpio" \
+        -append "console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off no5lvl nokaslr nowatchdog tsc=reliable random.trust_cpu=on lab.name=guest lab.ip=$NET4.2/24 lab.ip6=${NET6}2/64 lab.mtu=1500" \
+        -netdev "tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=off" \
+        -device "virtio-net-pci,netdev=n0,mac=02:77:00:00:00:02,romfile=" > "$RUN/qemu.log" 2>&1 &
+    VM_PID=$!
+}
+vm_ready() {
+    local i
+    for ((i = 0; i < BOOT_TIMEOUT * 5; i++)); do
+        grep -qs '^LAB-READY' "$RUN/console" && return 0
+        kill -0 "$VM_PID" 2>/dev/null || break
+        sleep 0.2
+    done
+    tail -30 "$RUN/console" "$RUN/qemu.log" >&2
+    die "the guest did not come up"
+}
+# guest 'commands' : runs them in the guest, prints their output, gives their exit status
+guest() { python3 "$LAB/gx.py" --timeout "${GUEST_TIMEOUT:-120}" "$RUN/agent.sock" "$1"; }
+
+# lab_down : undoes what this run made, nothing else
+lab_down() {
+    if [ -n "${VM_PID:-}" ]; then
+        kill "$VM_PID" 2>/dev/null && wait "$VM_PID" 2>/dev/null
+        VM_PID=
+    fi
+    ip netns del "$NS" 2>/dev/null
+    rm -rf "$RUN"
+}
