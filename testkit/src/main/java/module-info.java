@@ -7,5 +7,6 @@ module org.nvmf4j.testkit {
     requires java.management;
     requires jdk.management;
 
+    exports org.nvmf4j.testkit;
     exports org.nvmf4j.testkit.contract;
 }
