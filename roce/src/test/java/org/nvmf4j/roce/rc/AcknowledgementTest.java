@@ -23,8 +23,7 @@ class AcknowledgementTest {
     }
 
     private void write(boolean ackRequest) {
-        end.receive(Packet.of(Opcode.RC_WRITE_ONLY, US, psn++, ackRequest, 4)
-                .reth(memory.address(), memory.rkey(), 4));
+        end.receive(Packet.of(Opcode.RC_WRITE_ONLY, US, psn++, ackRequest, 4).reth(memory.address(), memory.rkey(), 4));
     }
 
     private List<Integer> transmittedOpcodes() {
@@ -82,8 +81,8 @@ class AcknowledgementTest {
 
     @Test
     void leavesAtOnceWhenAskedForWithinAMessage() {
-        end.receive(Packet.of(Opcode.RC_WRITE_FIRST, US, psn++, false, MTU)
-                .reth(memory.address(), memory.rkey(), 3 * MTU));
+        end.receive(
+                Packet.of(Opcode.RC_WRITE_FIRST, US, psn++, false, MTU).reth(memory.address(), memory.rkey(), 3 * MTU));
         assertThat(end.transmit()).isEmpty();
         end.receive(Packet.of(Opcode.RC_WRITE_MIDDLE, US, psn++, true, MTU));
         assertThat(end.queuePair.wantsTransmit()).isTrue();
@@ -135,8 +134,7 @@ class AcknowledgementTest {
 
     @Test
     void readsAndRequestsTakeTurnsWhereBatchesAreSmall() {
-        end.receive(Packet.of(Opcode.RC_READ_REQUEST, US, psn, true, 0)
-                .reth(memory.address(), memory.rkey(), 4096));
+        end.receive(Packet.of(Opcode.RC_READ_REQUEST, US, psn, true, 0).reth(memory.address(), memory.rkey(), 4096));
         end.queuePair.postSend(end.send(1, WorkOpcode.RDMA_WRITE, memory, 0, 4096));
         end.sink.room(4);
         int responses = 0;

@@ -100,7 +100,7 @@ final class RcSimulation implements AutoCloseable {
         byte[] packet = Arrays.copyOf(body, body.length + CRC_BYTES);
         int value = (int) crc.getValue();
         for (int i = 0; i < CRC_BYTES; i++) {
-            packet[body.length + i] = (byte) (value >>> 8 * i);
+            packet[body.length + i] = (byte) (value >>> (8 * i));
         }
         return packet;
     }
@@ -108,7 +108,8 @@ final class RcSimulation implements AutoCloseable {
     /** Does what happens next; false if nothing will ever happen again. */
     boolean step() {
         assertThat(++steps).as("steps").isLessThan(STEP_LIMIT);
-        boolean users = work(a) | work(b);
+        boolean aWorks = work(a);
+        boolean users = work(b) || aWorks;
         transmit(a, b);
         transmit(b, a);
         if (!network.deliverOne()) {
@@ -123,9 +124,7 @@ final class RcSimulation implements AutoCloseable {
             }
             clock.advanceTo(next);
         } else {
-            while (random.nextInt(4) != 0 && network.deliverOne()) {
-                continue; // a batch: the queue pairs transmit only after it
-            }
+            deliverBatch();
         }
         timeout(a);
         timeout(b);
@@ -133,6 +132,14 @@ final class RcSimulation implements AutoCloseable {
             checkGuards();
         }
         return true;
+    }
+
+    /** The queue pairs transmit only after a batch. */
+    private void deliverBatch() {
+        boolean more = true;
+        while (more) {
+            more = random.nextInt(4) != 0 && network.deliverOne();
+        }
     }
 
     /** Lets a user work now and then; true if it has more to do. */

@@ -80,8 +80,7 @@ class ReadRequestTest {
         assertThat(end.takeCompletions()).isEmpty();
         respond(2, Opcode.RC_READ_RESPONSE_LAST, 2 * MTU, 1);
         assertThat(end.takeCompletions())
-                .containsExactly(
-                        new RcEnd.Completion(1, WorkCompletionStatus.SUCCESS, WorkOpcode.RDMA_READ, 513, 0));
+                .containsExactly(new RcEnd.Completion(1, WorkCompletionStatus.SUCCESS, WorkOpcode.RDMA_READ, 513, 0));
         assertThat(RcEnd.read(memory, 0, 513)).isEqualTo(RcEnd.bytes(513));
         assertThat(RcEnd.read(memory, 513, 511)).containsOnly(0);
         guarded.check();
@@ -200,7 +199,8 @@ class ReadRequestTest {
         memory.close();
         respond(1, Opcode.RC_READ_RESPONSE_LAST, MTU, MTU);
         assertThat(end.takeCompletions().getFirst().status()).isEqualTo(WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
-        assertThat(guarded.segment().asSlice(MTU).toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
+        assertThat(guarded.segment().asSlice(MTU).toArray(ValueLayout.JAVA_BYTE))
+                .containsOnly(0);
         assertThat(end.queuePair.state()).isEqualTo(QueuePairState.ERROR);
     }
 

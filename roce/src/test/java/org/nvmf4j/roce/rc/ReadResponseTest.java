@@ -11,6 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nvmf4j.roce.wire.AethSyndrome;
 import org.nvmf4j.roce.wire.Opcode;
+import org.nvmf4j.roce.wire.Psn;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.QueuePairState;
@@ -48,7 +49,7 @@ class ReadResponseTest {
     }
 
     private static String describe(Packet packet) {
-        int psn = packet.psn() - PSN << 8 >> 8;
+        int psn = Psn.diff(packet.psn(), PSN);
         return switch (packet.opcode()) {
             case Opcode.RC_READ_RESPONSE_FIRST -> "first " + psn + " msn " + packet.msn();
             case Opcode.RC_READ_RESPONSE_MIDDLE -> "middle " + psn;
@@ -68,7 +69,9 @@ class ReadResponseTest {
         read(0, 100, 2 * MTU + 5);
         assertThat(end.queuePair.wantsTransmit()).isTrue();
         List<Packet> packets = end.transmit();
-        assertThat(packets).extracting(ReadResponseTest::describe).containsExactly("first 0 msn 1", "middle 1", "last 2 msn 1");
+        assertThat(packets)
+                .extracting(ReadResponseTest::describe)
+                .containsExactly("first 0 msn 1", "middle 1", "last 2 msn 1");
         byte[] pattern = RcEnd.bytes(8 * MTU);
         assertThat(packets.get(0).payload()).isEqualTo(Arrays.copyOfRange(pattern, 100, 100 + MTU));
         assertThat(packets.get(1).payload()).isEqualTo(Arrays.copyOfRange(pattern, 100 + MTU, 100 + 2 * MTU));
@@ -228,20 +231,14 @@ class ReadResponseTest {
         write(6);
         assertThat(transmitted())
                 .containsExactly(
-                        "ACK 0 msn 1",
-                        "first 1 msn 2",
-                        "last 2 msn 2",
-                        "ACK 4 msn 4",
-                        "only 5 msn 5",
-                        "ACK 6 msn 6");
+                        "ACK 0 msn 1", "first 1 msn 2", "last 2 msn 2", "ACK 4 msn 4", "only 5 msn 5", "ACK 6 msn 6");
     }
 
     @Test
     void sendsNaksBehindTheResponsesThatAreDue() {
         read(0, 0, 2 * MTU);
         write(4);
-        assertThat(transmitted())
-                .containsExactly("first 0 msn 1", "last 1 msn 1", "NAK PSN sequence error 2 msn 1");
+        assertThat(transmitted()).containsExactly("first 0 msn 1", "last 1 msn 1", "NAK PSN sequence error 2 msn 1");
         read(2, 0, MTU);
         end.receive(request(Opcode.RC_SEND_ONLY, 3, 4));
         assertThat(transmitted()).containsExactly("only 2 msn 2", "RNR NAK wait 1280 us 3 msn 2");
@@ -258,8 +255,7 @@ class ReadResponseTest {
         write(0);
         read(1, 0, 2 * MTU);
         write(3);
-        assertThat(transmitted())
-                .containsExactly("ACK 0 msn 3", "first 1 msn 3", "last 2 msn 3", "ACK 3 msn 3");
+        assertThat(transmitted()).containsExactly("ACK 0 msn 3", "first 1 msn 3", "last 2 msn 3", "ACK 3 msn 3");
     }
 
     @Test
@@ -271,8 +267,7 @@ class ReadResponseTest {
         end.sink.clear();
         end.sink.room(64);
         read(1, MTU, 3 * MTU);
-        assertThat(transmitted())
-                .containsExactly("first 1 msn 2", "middle 2", "last 3 msn 2", "only 4 msn 2");
+        assertThat(transmitted()).containsExactly("first 1 msn 2", "middle 2", "last 3 msn 2", "only 4 msn 2");
     }
 
     @Test

@@ -1,9 +1,9 @@
 package org.nvmf4j.roce.rc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -82,8 +82,7 @@ class RequesterTest {
     void cutsASendAtThePathMtu() {
         post(WorkOpcode.SEND, 1, 2 * MTU + 5);
         List<Packet> packets = end.transmit();
-        assertThat(opcodes(packets))
-                .containsExactly(Opcode.RC_SEND_FIRST, Opcode.RC_SEND_MIDDLE, Opcode.RC_SEND_LAST);
+        assertThat(opcodes(packets)).containsExactly(Opcode.RC_SEND_FIRST, Opcode.RC_SEND_MIDDLE, Opcode.RC_SEND_LAST);
         assertThat(packets).extracting(Packet::psn).containsExactly(0xFF_FFFE, 0xFF_FFFF, 0);
         assertThat(packets).extracting(Packet::ackRequest).containsExactly(false, false, true);
         assertThat(packets).allSatisfy(p -> {
@@ -127,8 +126,7 @@ class RequesterTest {
         post(WorkOpcode.RDMA_WRITE, 2, 0);
         post(WorkOpcode.RDMA_READ, 3, 0);
         List<Packet> packets = end.transmit();
-        assertThat(opcodes(packets))
-                .containsExactly(Opcode.RC_SEND_ONLY, Opcode.RC_WRITE_ONLY, Opcode.RC_READ_REQUEST);
+        assertThat(opcodes(packets)).containsExactly(Opcode.RC_SEND_ONLY, Opcode.RC_WRITE_ONLY, Opcode.RC_READ_REQUEST);
         assertThat(packets).allSatisfy(packet -> assertThat(packet.payload()).isEmpty());
         assertThat(psns(packets)).containsExactly(0, 1, 2);
         respond(2, Opcode.RC_READ_RESPONSE_ONLY, 0, 0);
@@ -278,8 +276,7 @@ class RequesterTest {
         end.transmit();
         nak(3, AethSyndrome.NAK_PSN_SEQUENCE_ERROR);
         List<Packet> packets = end.transmit();
-        assertThat(opcodes(packets))
-                .containsExactly(Opcode.RC_WRITE_MIDDLE, Opcode.RC_WRITE_LAST, Opcode.RC_SEND_ONLY);
+        assertThat(opcodes(packets)).containsExactly(Opcode.RC_WRITE_MIDDLE, Opcode.RC_WRITE_LAST, Opcode.RC_SEND_ONLY);
         assertThat(psns(packets)).containsExactly(3, 4, 5);
         assertThat(completedIds()).as("a NAK acknowledges all before it").containsExactly(1L);
         assertThat(end.queuePair.statistics().retransmittedPackets()).isEqualTo(3);

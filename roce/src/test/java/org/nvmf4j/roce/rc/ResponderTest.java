@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nvmf4j.roce.wire.AethSyndrome;
 import org.nvmf4j.roce.wire.Opcode;
+import org.nvmf4j.roce.wire.Psn;
 import org.nvmf4j.testkit.GuardedMemory;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
@@ -57,7 +58,7 @@ class ResponderTest {
         return String.join(
                 ", ",
                 end.transmit().stream()
-                        .map(p -> AethSyndrome.words(p.syndrome()) + " " + (p.psn() - PSN << 8 >> 8) + " msn " + p.msn())
+                        .map(p -> AethSyndrome.words(p.syndrome()) + " " + Psn.diff(p.psn(), PSN) + " msn " + p.msn())
                         .toList());
     }
 
@@ -129,8 +130,7 @@ class ResponderTest {
         end.postReceive(1, memory, 0, MTU);
         end.receive(request(Opcode.RC_SEND_ONLY_WITH_INVALIDATE, 0, 16).ieth(rkey));
         assertThat(end.takeCompletions())
-                .containsExactly(
-                        new RcEnd.Completion(1, WorkCompletionStatus.SUCCESS, WorkOpcode.RECEIVE, 16, rkey));
+                .containsExactly(new RcEnd.Completion(1, WorkCompletionStatus.SUCCESS, WorkOpcode.RECEIVE, 16, rkey));
         assertThat(other.rkey()).isZero();
         assertThat(transmitted()).isEqualTo("ACK 0 msn 1");
     }
@@ -188,7 +188,8 @@ class ResponderTest {
     void reportsWhatIsMissingInTheEndWhenABatchArrivesOutOfOrder() {
         end.receive(write(Opcode.RC_WRITE_ONLY, 1, 4, 0, 4));
         end.receive(write(Opcode.RC_WRITE_ONLY, 0, 4, 0, 4));
-        assertThat(transmitted()).as("the packet that came too early was dropped")
+        assertThat(transmitted())
+                .as("the packet that came too early was dropped")
                 .isEqualTo("NAK PSN sequence error 1 msn 1");
         end.receive(write(Opcode.RC_WRITE_ONLY, 2, 4, 0, 4));
         end.receive(write(Opcode.RC_WRITE_ONLY, 1, 4, 0, 4));
@@ -236,9 +237,7 @@ class ResponderTest {
         int before = Integer.decode(first);
         int length = before == Opcode.RC_SEND_ONLY ? 4 : MTU;
         end.receive(
-                before == Opcode.RC_WRITE_FIRST
-                        ? write(before, 0, length, 0, 3 * MTU)
-                        : request(before, 0, length));
+                before == Opcode.RC_WRITE_FIRST ? write(before, 0, length, 0, 3 * MTU) : request(before, 0, length));
         int after = Integer.decode(second);
         boolean payload = (Opcode.flags(after) & Opcode.HAS_PAYLOAD) != 0;
         Packet packet = request(after, 1, payload ? MTU : 0);
@@ -267,10 +266,16 @@ class ResponderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0x00, 255, 0x01, 4", "0x00, 0, 0x01, 4", "0x00, 260, 0x01, 4", // first
-        "0x00, 256, 0x01, 252", "0x00, 256, 0x01, 260", "0x00, 256, 0x01, 0", // middle
-        "0x00, 256, 0x02, 0", "0x00, 256, 0x02, 257", // last
-        "0x00, 256, 0x16, 0", "0x00, 256, 0x16, 257"
+        "0x00, 255, 0x01, 4",
+        "0x00, 0, 0x01, 4",
+        "0x00, 260, 0x01, 4", // first
+        "0x00, 256, 0x01, 252",
+        "0x00, 256, 0x01, 260",
+        "0x00, 256, 0x01, 0", // middle
+        "0x00, 256, 0x02, 0",
+        "0x00, 256, 0x02, 257", // last
+        "0x00, 256, 0x16, 0",
+        "0x00, 256, 0x16, 257"
     })
     void refusesPacketsOfTheWrongLength(String first, int firstLength, String second, int secondLength) {
         end.postReceive(1, memory, 0, 4 * MTU);
@@ -289,8 +294,13 @@ class ResponderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0x06, 256, 256", "0x06, 256, 100", "0x06, 256, 0", // FIRST, but nothing would be left
-        "0x0A, 100, 99", "0x0A, 100, 101", "0x0A, 0, 1", "0x0A, 1, 0", // ONLY of another length
+        "0x06, 256, 256",
+        "0x06, 256, 100",
+        "0x06, 256, 0", // FIRST, but nothing would be left
+        "0x0A, 100, 99",
+        "0x0A, 100, 101",
+        "0x0A, 0, 1",
+        "0x0A, 1, 0", // ONLY of another length
     })
     void refusesWritesWhoseLengthIsNotWhatTheRethSays(String opcode, int payload, int dmaLength) {
         end.receive(write(Integer.decode(opcode), 0, payload, 0, dmaLength));

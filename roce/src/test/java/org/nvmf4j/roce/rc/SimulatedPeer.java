@@ -80,10 +80,12 @@ final class SimulatedPeer {
     private int spoilIn = -1;
 
     /** A posted request: where its pieces lie, and what they hold or must come to hold. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Operation(
             long id, WorkOpcode opcode, boolean inline, int slot, List<int[]> pieces, byte[] expected) {}
 
-    SimulatedPeer(String name, int number, RcTuning tuning, SplittableRandom random, Arena arena, int mtu, int maxMessage) {
+    SimulatedPeer(
+            String name, int number, RcTuning tuning, SplittableRandom random, Arena arena, int mtu, int maxMessage) {
         this.name = name;
         this.random = random;
         this.mtu = mtu;
@@ -106,8 +108,7 @@ final class SimulatedPeer {
         sourceRegion = end.register(sources.segment(), EnumSet.noneOf(AccessFlag.class));
         targetRegion = end.register(targets.segment(), EnumSet.of(AccessFlag.LOCAL_WRITE));
         inboxRegion = end.register(inbox.segment(), EnumSet.of(AccessFlag.LOCAL_WRITE));
-        exposedRegion =
-                end.register(exposed.segment(), EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE));
+        exposedRegion = end.register(exposed.segment(), EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE));
         readableRegion = end.register(readable.segment(), EnumSet.of(AccessFlag.REMOTE_READ));
         exposedModel = new byte[SLOTS * slotBytes];
         readableModel = new byte[slotBytes];
@@ -143,8 +144,7 @@ final class SimulatedPeer {
             inboxUsed[slot] = true;
             receivesLeft--;
             receives.posted(request.id(), true);
-            postedReceives.add(new Operation(
-request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
+            postedReceives.add(new Operation(request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
             end.queuePair.postReceive(request);
             request.clearSges();
         }
@@ -211,7 +211,8 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
             case 0 -> remote(request, WorkOpcode.RDMA_WRITE, inside, inside, peer.exposedRegion.rkey() ^ 1);
             case 1 -> remote(request, WorkOpcode.RDMA_READ, inside, inside, peer.exposedRegion.rkey());
             case 2 -> remote(request, WorkOpcode.RDMA_WRITE, inside, -1, peer.exposedRegion.rkey());
-            case 3 -> remote(request, WorkOpcode.RDMA_WRITE, inside, SLOTS * (long) slotBytes, peer.exposedRegion.rkey());
+            case 3 ->
+                remote(request, WorkOpcode.RDMA_WRITE, inside, SLOTS * (long) slotBytes, peer.exposedRegion.rkey());
             case 4 -> remote(request, WorkOpcode.RDMA_WRITE, inside, inside, peer.sourceRegion.lkey());
             case 5 -> {
                 request.setSge(sourceRegion, inside, slotBytes); // the peer's receives are shorter
@@ -244,8 +245,7 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
         request.remote(peer.readableRegion.address() + from, length == 0 ? 0 : peer.readableRegion.rkey());
         checkSnapshot(slot);
         List<int[]> pieces = pieces(request, targetRegion, slot, length);
-        operations.add(new Operation(
-                request.id(), WorkOpcode.RDMA_READ, false, slot, pieces, expected));
+        operations.add(new Operation(request.id(), WorkOpcode.RDMA_READ, false, slot, pieces, expected));
     }
 
     private void outgoing(SendWorkRequest request, int slot) {
@@ -281,18 +281,16 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
         if (request.opcode() != WorkOpcode.RDMA_WRITE) {
             peer.receivesLeft++;
         }
-        operations.add(new Operation(
-                request.id(), request.opcode(), inline, slot, pieces, data));
+        operations.add(new Operation(request.id(), request.opcode(), inline, slot, pieces, data));
     }
 
     private int length() {
-        int length =
-                switch (random.nextInt(6)) {
-                    case 0 -> random.nextInt(9);
-                    case 1 -> mtu * random.nextInt(4);
-                    case 2 -> Math.max(0, mtu * random.nextInt(4) + random.nextInt(5) - 2);
-                    default -> random.nextInt(maxMessage + 1);
-                };
+        int length = switch (random.nextInt(6)) {
+            case 0 -> random.nextInt(9);
+            case 1 -> mtu * random.nextInt(4);
+            case 2 -> Math.max(0, mtu * random.nextInt(4) + random.nextInt(5) - 2);
+            default -> random.nextInt(maxMessage + 1);
+        };
         return Math.min(length, maxMessage);
     }
 
@@ -332,8 +330,7 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
 
     private byte[] slotBytes(GuardedMemory memory, int slot) {
         byte[] bytes = new byte[slotBytes];
-        MemorySegment.copy(
-                memory.segment(), (long) slot * slotBytes, MemorySegment.ofArray(bytes), 0, slotBytes);
+        MemorySegment.copy(memory.segment(), (long) slot * slotBytes, MemorySegment.ofArray(bytes), 0, slotBytes);
         return bytes;
     }
 
@@ -440,8 +437,8 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
 
     /** Whether there is something to post, and room for it. */
     boolean wantsWork() {
-        return operationsLeft > 0 && operations.size() < maxSends
-                || receivesLeft > 0 && postedReceives.size() < maxReceives;
+        return (operationsLeft > 0 && operations.size() < maxSends)
+                || (receivesLeft > 0 && postedReceives.size() < maxReceives);
     }
 
     boolean idle() {
@@ -450,8 +447,11 @@ request.id(), WorkOpcode.RECEIVE, false, slot, pieces, new byte[0]));
 
     /** After everything completed successfully: memory is just as it should be. */
     void checkFinalMemory() {
-        assertThat(exposed.segment().mismatch(MemorySegment.ofArray(exposedModel))).as("%s exposed", name).isEqualTo(-1);
-        assertThat(readable.segment().mismatch(MemorySegment.ofArray(readableModel))).isEqualTo(-1);
+        assertThat(exposed.segment().mismatch(MemorySegment.ofArray(exposedModel)))
+                .as("%s exposed", name)
+                .isEqualTo(-1);
+        assertThat(readable.segment().mismatch(MemorySegment.ofArray(readableModel)))
+                .isEqualTo(-1);
         for (int slot = 0; slot < SLOTS; slot++) {
             checkSnapshot(slot);
         }

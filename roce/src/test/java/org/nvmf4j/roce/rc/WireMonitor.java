@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.nvmf4j.roce.wire.Opcode;
 import org.nvmf4j.roce.wire.Psn;
 
@@ -45,12 +46,16 @@ final class WireMonitor {
     void sent(String from, String to, Packet packet) {
         int flags = Opcode.flags(packet.opcode());
         if ((flags & Opcode.REQUEST) != 0) {
-            request(streams.get(from), packet, flags);
+            request(stream(from), packet, flags);
         } else if ((flags & Opcode.READ_RESPONSE) != 0) {
-            readResponse(streams.get(to), packet);
+            readResponse(stream(to), packet);
         } else {
-            acknowledge(streams.get(to), packet);
+            acknowledge(stream(to), packet);
         }
+    }
+
+    private Stream stream(String end) {
+        return Objects.requireNonNull(streams.get(end));
     }
 
     private static long unwrap(int psn, long near) {
@@ -67,7 +72,9 @@ final class WireMonitor {
                 stream.messageEnds.add(stream.next);
             }
         } else {
-            assertThat(psn).as("PSN of %s, new ones start at %s", packet, stream.next).isLessThan(stream.next);
+            assertThat(psn)
+                    .as("PSN of %s, new ones start at %s", packet, stream.next)
+                    .isLessThan(stream.next);
             if (!read) {
                 repeated(stream, psn, packet);
             }
@@ -78,8 +85,7 @@ final class WireMonitor {
     }
 
     private static void repeated(Stream stream, long psn, Packet packet) {
-        Packet original = stream.requests.get(psn);
-        assertThat(original).as("first transmission of %s", packet).isNotNull();
+        Packet original = Objects.requireNonNull(stream.requests.get(psn), "no first transmission");
         byte[] now = packet.bytes().clone();
         byte[] then = original.bytes().clone();
         now[8] = 0; // AckReq may differ
@@ -99,7 +105,7 @@ final class WireMonitor {
         while (!requester.requests.containsKey(first)) {
             first--;
         }
-        Packet request = requester.requests.get(first);
+        Packet request = Objects.requireNonNull(requester.requests.get(first));
         assertThat(request.opcode()).as("request of %s", packet).isEqualTo(Opcode.RC_READ_REQUEST);
         long offset = (psn - first) * mtu;
         assertThat((long) packet.payload().length)
@@ -129,8 +135,8 @@ final class WireMonitor {
 
     /** The network delivers a packet undamaged. */
     void delivered(String to, Packet packet) {
-        Stream requester = streams.get(to);
-        if (requester == null || (Opcode.flags(packet.opcode()) & Opcode.REQUEST) != 0) {
+        Stream requester = stream(to);
+        if ((Opcode.flags(packet.opcode()) & Opcode.REQUEST) != 0) {
             return;
         }
         boolean nak = packet.opcode() == Opcode.RC_ACKNOWLEDGE && packet.syndrome() >= 0x20;
