@@ -7,4 +7,7 @@ module org.nvmf4j.verbs {
     exports org.nvmf4j.verbs.spi;
 
     uses org.nvmf4j.verbs.spi.VerbsProvider;
+
+    provides org.nvmf4j.verbs.spi.VerbsProvider with
+            org.nvmf4j.verbs.loopback.LoopbackProvider;
 }

@@ -1,0 +1,73 @@
+package org.nvmf4j.target;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Registered memory for the data of one request, from {@link #offset} of {@link #segment} on. It goes back to where it came from:
+ * memory of another kind is another {@link Source}.
+ */
+final class DataBuffer {
+    /** Where buffers come from; belongs to one lane. */
+    interface Source {
+        /** Takes a buffer back that {@link DataBuffer#release} returns. */
+        void takeBack(DataBuffer buffer);
+    }
+
+    private final Source source;
+    private final MemorySegment segment;
+    private final int lkey;
+    private @Nullable ByteBuffer view;
+    private long offset;
+    private boolean taken;
+
+    /**
+     * A buffer object, used for one part of a segment after the other.
+     *
+     * @param lkey of the region that holds the segment
+     */
+    DataBuffer(Source source, MemorySegment segment, int lkey) {
+        this.source = source;
+        this.segment = segment;
+        this.lkey = lkey;
+    }
+
+    void take(long offset) {
+        if (taken) {
+            throw new IllegalStateException("a data buffer was handed out twice");
+        }
+        this.offset = offset;
+        taken = true;
+    }
+
+    MemorySegment segment() {
+        return segment;
+    }
+
+    long offset() {
+        return offset;
+    }
+
+    int lkey() {
+        return lkey;
+    }
+
+    /** A view of the whole segment that nobody else uses while this buffer is taken. */
+    ByteBuffer view() {
+        ByteBuffer made = view;
+        if (made == null) {
+            made = segment.asByteBuffer();
+            view = made;
+        }
+        return made;
+    }
+
+    void release() {
+        if (!taken) {
+            throw new IllegalStateException("a data buffer was given back twice");
+        }
+        taken = false;
+        source.takeBack(this);
+    }
+}

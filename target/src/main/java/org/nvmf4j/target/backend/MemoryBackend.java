@@ -1,0 +1,157 @@
+package org.nvmf4j.target.backend;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.BackendRequest;
+import org.nvmf4j.target.spi.BackendStatus;
+
+/**
+ * Blocks in off-heap memory, gone when the target ends. Memory is taken as it is first written, in chunks of 64 KiB or more; what
+ * was never written reads as zero. Deallocating does nothing.
+ */
+public final class MemoryBackend implements Backend {
+    private static final int MIN_CHUNK_SHIFT = 16;
+    private static final int MAX_CHUNKS_SHIFT = 20;
+    private static final VarHandle CHUNK = MethodHandles.arrayElementVarHandle(MemorySegment[].class);
+
+    private final long sizeBytes;
+    private final int chunkShift;
+    private final Arena arena = Arena.ofShared();
+    private final @Nullable MemorySegment[] chunks;
+    private final MemorySegment zeroes;
+
+    /**
+     * Makes a backend.
+     *
+     * @param sizeBytes at least one block; not more than there is memory
+     */
+    public MemoryBackend(long sizeBytes) {
+        if (sizeBytes <= 0) {
+            throw new IllegalArgumentException("a memory backend needs a size above zero, not " + sizeBytes);
+        }
+        this.sizeBytes = sizeBytes;
+        int sizeBits = 64 - Long.numberOfLeadingZeros(sizeBytes - 1);
+        this.chunkShift = Math.max(MIN_CHUNK_SHIFT, sizeBits - MAX_CHUNKS_SHIFT);
+        if (chunkShift > 30) {
+            throw new IllegalArgumentException("a memory backend of " + sizeBytes + " bytes is larger than any memory");
+        }
+        this.chunks = new MemorySegment[(int) (((sizeBytes - 1) >>> chunkShift) + 1)];
+        this.zeroes = arena.allocate(1L << MIN_CHUNK_SHIFT);
+    }
+
+    @Override
+    public long sizeBytes() {
+        return sizeBytes;
+    }
+
+    @Override
+    public int preferredBlockSizeBytes() {
+        return 512;
+    }
+
+    @Override
+    public BackendStatus submit(BackendRequest request) {
+        return switch (request.operation()) {
+            case READ -> read(request);
+            case WRITE -> write(request);
+            case WRITE_ZEROES -> writeZeroes(request);
+            case FLUSH, DEALLOCATE -> BackendStatus.SUCCESS;
+        };
+    }
+
+    private BackendStatus read(BackendRequest request) {
+        long offset = request.offsetBytes();
+        long end = offset + request.lengthBytes();
+        long to = request.segmentOffset();
+        while (offset < end) {
+            long length = Math.min(end - offset, toChunkEnd(offset));
+            MemorySegment chunk = chunk(offset);
+            if (chunk == null) {
+                zero(request.segment(), to, length);
+            } else {
+                MemorySegment.copy(chunk, inChunk(offset), request.segment(), to, length);
+            }
+            offset += length;
+            to += length;
+        }
+        return BackendStatus.SUCCESS;
+    }
+
+    private BackendStatus write(BackendRequest request) {
+        long offset = request.offsetBytes();
+        long end = offset + request.lengthBytes();
+        long from = request.segmentOffset();
+        while (offset < end) {
+            long length = Math.min(end - offset, toChunkEnd(offset));
+            MemorySegment chunk = chunk(offset);
+            if (chunk == null) {
+                chunk = allocateChunk((int) (offset >>> chunkShift));
+                if (chunk == null) {
+                    return BackendStatus.CAPACITY_EXCEEDED;
+                }
+            }
+            MemorySegment.copy(request.segment(), from, chunk, inChunk(offset), length);
+            offset += length;
+            from += length;
+        }
+        return BackendStatus.SUCCESS;
+    }
+
+    private BackendStatus writeZeroes(BackendRequest request) {
+        long offset = request.offsetBytes();
+        long end = offset + request.lengthBytes();
+        while (offset < end) {
+            long length = Math.min(end - offset, toChunkEnd(offset));
+            MemorySegment chunk = chunk(offset);
+            if (chunk != null) {
+                zero(chunk, inChunk(offset), length);
+            }
+            offset += length;
+        }
+        return BackendStatus.SUCCESS;
+    }
+
+    private @Nullable MemorySegment chunk(long offset) {
+        return (MemorySegment) CHUNK.getAcquire(chunks, (int) (offset >>> chunkShift));
+    }
+
+    /** Other lanes may write the same chunk for the first time too: the first one's memory counts. */
+    private @Nullable MemorySegment allocateChunk(int index) {
+        MemorySegment made;
+        try {
+            made = arena.allocate(1L << chunkShift, 64);
+        } catch (OutOfMemoryError e) {
+            return null;
+        }
+        MemorySegment there = (MemorySegment) CHUNK.compareAndExchange(chunks, index, null, made);
+        return there == null ? made : there;
+    }
+
+    private void zero(MemorySegment segment, long offset, long length) {
+        for (long done = 0; done < length; done += zeroes.byteSize()) {
+            MemorySegment.copy(zeroes, 0, segment, offset + done, Math.min(zeroes.byteSize(), length - done));
+        }
+    }
+
+    private long inChunk(long offset) {
+        return offset & ((1L << chunkShift) - 1);
+    }
+
+    private long toChunkEnd(long offset) {
+        return (1L << chunkShift) - inChunk(offset);
+    }
+
+    @Override
+    public String description() {
+        return "memory";
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

@@ -1,0 +1,52 @@
+package org.nvmf4j.target.backend;
+
+import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.BackendRequest;
+import org.nvmf4j.target.spi.BackendStatus;
+
+/** Blocks that are not there: writes are forgotten, reads are zero, both at no cost. For measuring all the rest. */
+public final class NullBackend implements Backend {
+    private final long sizeBytes;
+
+    /**
+     * Makes a backend.
+     *
+     * @param sizeBytes at least one block
+     */
+    public NullBackend(long sizeBytes) {
+        if (sizeBytes <= 0) {
+            throw new IllegalArgumentException("a null backend needs a size above zero, not " + sizeBytes);
+        }
+        this.sizeBytes = sizeBytes;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return sizeBytes;
+    }
+
+    @Override
+    public int preferredBlockSizeBytes() {
+        return 512;
+    }
+
+    @Override
+    public boolean readsZeroes() {
+        return true;
+    }
+
+    @Override
+    public BackendStatus submit(BackendRequest request) {
+        return BackendStatus.SUCCESS;
+    }
+
+    @Override
+    public String description() {
+        return "null";
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held.
+    }
+}

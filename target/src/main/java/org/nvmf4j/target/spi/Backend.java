@@ -1,0 +1,57 @@
+package org.nvmf4j.target.spi;
+
+import java.io.IOException;
+
+/**
+ * Where the blocks of a namespace live: a file, memory, a device.
+ *
+ * <p>Threading: {@link #submit} is called on the lanes of the target, on several at a time, and must not block; work that may
+ * block is handed to threads of the backend's own. Requests are independent of each other and may end in any order, as NVMe
+ * commands may. Nothing may be allocated per request.
+ *
+ * <p>The target has checked each request before: it lies within {@link #sizeBytes} and is aligned to the namespace's blocks, and
+ * nothing that writes comes to a {@linkplain #readOnly read-only} backend.
+ */
+public interface Backend extends AutoCloseable {
+    /** Size in bytes, which does not change. */
+    long sizeBytes();
+
+    /** The block size, 512 or 4096 bytes, that suits this backend where the user names none. */
+    int preferredBlockSizeBytes();
+
+    /** Whether writes are refused. */
+    default boolean readOnly() {
+        return false;
+    }
+
+    /**
+     * Whether a completed write may be lost with the power until a flush completes. Then {@link BackendRequest#forceUnitAccess} must be
+     * obeyed.
+     */
+    default boolean volatileWriteCache() {
+        return false;
+    }
+
+    /**
+     * Whether every read returns zeroes, whatever was written. The target then answers reads from memory of its own that is zero, and
+     * submits none.
+     */
+    default boolean readsZeroes() {
+        return false;
+    }
+
+    /**
+     * Starts a request, and finishes it if that takes no waiting.
+     *
+     * @return how it ended; or {@link BackendStatus#PENDING} if {@link BackendRequest#complete} was or will be called, exactly once. The
+     *     request and its data are the backend's until then
+     */
+    BackendStatus submit(BackendRequest request);
+
+    /** What it is, in a few words, such as {@code file /srv/disk.img, direct I/O}. */
+    String description();
+
+    /** Frees what it holds; called once, after every request has ended. */
+    @Override
+    void close() throws IOException;
+}

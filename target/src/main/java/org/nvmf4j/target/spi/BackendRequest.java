@@ -1,0 +1,84 @@
+package org.nvmf4j.target.spi;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+
+/**
+ * One operation on a {@link Backend}. The target owns these objects and uses them again and again; a backend has one from {@link
+ * Backend#submit} until it ends it, and may hand it to another thread in a safe way meanwhile.
+ */
+public abstract class BackendRequest {
+    private BackendOperation operation = BackendOperation.FLUSH;
+    private long offsetBytes;
+    private long lengthBytes;
+    private boolean forceUnitAccess;
+    private MemorySegment segment = MemorySegment.NULL;
+    private long segmentOffset;
+
+    /** Sets up a request without data. */
+    protected final void operation(BackendOperation operation, long offsetBytes, long lengthBytes) {
+        this.operation = operation;
+        this.offsetBytes = offsetBytes;
+        this.lengthBytes = lengthBytes;
+        this.forceUnitAccess = false;
+        this.segment = MemorySegment.NULL;
+        this.segmentOffset = 0;
+    }
+
+    /** Says where the data of a read or write is. */
+    protected final void data(MemorySegment segment, long segmentOffset) {
+        this.segment = segment;
+        this.segmentOffset = segmentOffset;
+    }
+
+    protected final void forceUnitAccess(boolean forceUnitAccess) {
+        this.forceUnitAccess = forceUnitAccess;
+    }
+
+    public final BackendOperation operation() {
+        return operation;
+    }
+
+    /** Where in the backend, in bytes. */
+    public final long offsetBytes() {
+        return offsetBytes;
+    }
+
+    /** How much: at most 1 MiB where there is data, any length for {@link BackendOperation#DEALLOCATE}, 0 for a flush. */
+    public final long lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** Whether a write must be on the medium before it ends. */
+    public final boolean forceUnitAccess() {
+        return forceUnitAccess;
+    }
+
+    /** Memory that holds the data of a write or takes that of a read, from {@link #segmentOffset} on; native. */
+    public final MemorySegment segment() {
+        return segment;
+    }
+
+    public final long segmentOffset() {
+        return segmentOffset;
+    }
+
+    /**
+     * The data as a direct buffer whose position and limit enclose it. The same object each time, so for one use at a time. Its address is
+     * a multiple of 4096 unless the data came in a capsule of odd size.
+     */
+    public final ByteBuffer data() {
+        ByteBuffer view = viewOfSegment();
+        return view.limit((int) (segmentOffset + lengthBytes)).position((int) segmentOffset);
+    }
+
+    /** A view of the whole {@link #segment} that serves this request alone as long as it lasts. */
+    protected abstract ByteBuffer viewOfSegment();
+
+    /**
+     * Ends a request for which {@link Backend#submit} returns or has returned {@link BackendStatus#PENDING}; from any thread, once.
+     *
+     * @throws IllegalStateException if it has ended already
+     */
+    public abstract void complete(BackendStatus status);
+}

@@ -1,0 +1,18 @@
+package org.nvmf4j.target.spi;
+
+/** How a {@link BackendRequest} ended, or that it has not ended yet. */
+public enum BackendStatus {
+    SUCCESS,
+    /** Only returned from {@link Backend#submit}: {@link BackendRequest#complete} follows, exactly once. */
+    PENDING,
+    /** The medium failed: an unrecovered read error or a write fault. */
+    MEDIA_ERROR,
+    /** No room is left for the data. */
+    CAPACITY_EXCEEDED,
+    /** The backend takes no writes. */
+    WRITE_PROTECTED,
+    /** The backend cannot do this operation. */
+    UNSUPPORTED,
+    /** Anything else. */
+    INTERNAL_ERROR
+}

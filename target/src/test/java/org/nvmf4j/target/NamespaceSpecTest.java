@@ -1,0 +1,87 @@
+package org.nvmf4j.target;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.nvmf4j.target.NamespaceSpec.Kind;
+import org.nvmf4j.target.backend.FileBackendOptions.DirectIo;
+
+class NamespaceSpecTest {
+    @Test
+    void readsEveryKind() {
+        NamespaceSpec nul = NamespaceSpec.parse("null:1G");
+        assertThat(nul.kind()).isEqualTo(Kind.NULL);
+        assertThat(nul.sizeBytes()).isEqualTo(1L << 30);
+        NamespaceSpec mem = NamespaceSpec.parse("mem:512M,bs=4096,nsid=7,ro,uuid=11111111-2222-3333-4444-555555555555");
+        assertThat(mem.sizeBytes()).isEqualTo(512L << 20);
+        assertThat(mem.blockSizeBytes()).isEqualTo(4096);
+        assertThat(mem.nsid()).isEqualTo(7);
+        assertThat(mem.readOnly()).isTrue();
+        assertThat(mem.uuid()).isEqualTo(UUID.fromString("11111111-2222-3333-4444-555555555555"));
+        NamespaceSpec file = NamespaceSpec.parse("file:/srv/a,,b.img,size=4k,direct=off,threads=2");
+        assertThat(file.path()).isEqualTo(Path.of("/srv/a,b.img"));
+        assertThat(file.sizeBytes()).isEqualTo(4096);
+        assertThat(file.directIo()).isEqualTo(DirectIo.OFF);
+        assertThat(file.threads()).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4096,4096", "4k,4096", "4K,4096", "1KiB,1024", "3m,3145728", "2T,2199023255552"})
+    void readsSizes(String text, long bytes) {
+        assertThat(NamespaceSpec.parse("null:" + text).sizeBytes()).isEqualTo(bytes);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "disk.img | does not say what it is",
+                "ram:1G | does not say what it is",
+                "mem: | has no size",
+                "mem | has no size",
+                "file: | has no path",
+                "mem:lots | 'lots' is not a size",
+                "mem:-1 | 'mem:-1': '-1' is not a size",
+                "mem:99999999999P | is not a size",
+                "mem:0 | holds no block",
+                "mem:1000 | the next one is 1024",
+                "mem:512,bs=4096 | the next one is 4096",
+                "mem:1G,bs=1024 | neither 512 nor 4096",
+                "mem:1G,nsid=0 | not a number from 1 to 1024",
+                "mem:1G,nsid=x | not a number from 1 to 1024",
+                "mem:1G,uuid=1-2 | is not a UUID",
+                "mem:1G,ro=1 | 'ro=1' is not an option here",
+                "mem:1G,direct=on | 'direct=on' is not an option here",
+                "mem:1G,colour=red | 'colour=red' is not an option here",
+                "file:x,direct=maybe | neither auto, on nor off",
+                "mem:1G, | '' is not an option here"
+            })
+    void saysWhatIsWrong(String text, String message) {
+        assertThatThrownBy(() -> NamespaceSpec.parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void opensAFileUnderTheSameUuidEachTime(@TempDir Path folder) throws IOException {
+        NamespaceSpec spec = NamespaceSpec.parse("file:" + folder.resolve("disk.img") + ",size=1M");
+        Namespace first = spec.open(3);
+        first.backend().close();
+        Namespace second = spec.open(3);
+        second.backend().close();
+        assertThat(first.nsid()).isEqualTo(3);
+        assertThat(first.blocks() * first.blockSizeBytes()).isEqualTo(1 << 20);
+        if (Files.isReadable(Path.of("/etc/machine-id"))) {
+            assertThat(second.uuid()).isEqualTo(first.uuid());
+        }
+    }
+}

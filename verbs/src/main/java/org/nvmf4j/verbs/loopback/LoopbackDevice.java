@@ -1,0 +1,241 @@
+package org.nvmf4j.verbs.loopback;
+
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.random.RandomGenerator;
+import org.nvmf4j.verbs.AccessFlag;
+import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.CompletionVector;
+import org.nvmf4j.verbs.Connection;
+import org.nvmf4j.verbs.ConnectionHandler;
+import org.nvmf4j.verbs.ConnectionParameters;
+import org.nvmf4j.verbs.ConnectionRequestHandler;
+import org.nvmf4j.verbs.DeviceAttributes;
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.Listener;
+import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.RejectReason;
+import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.ProviderDevice;
+import org.nvmf4j.verbs.spi.ProviderQueuePair;
+
+/** One device: its vectors, its registrations and its listeners. */
+final class LoopbackDevice implements ProviderDevice {
+    private static final int MAX_VECTORS = 256;
+    private static final int MAX_WORK_REQUESTS = 1 << 14;
+    private static final int MAX_SGE = 32;
+    private static final int MAX_READ_REQUESTS = 128;
+    private static final int MAX_INLINE_BYTES = 512;
+    private static final int MAX_PORT = 0xffff;
+    /** Where ports begin that are taken when none is named. */
+    private static final int FIRST_FREE_PORT = 49152;
+
+    private final DeviceAttributes attributes;
+    private final LoopbackVector[] vectors;
+    private final MemoryTable memory = new MemoryTable(RandomGenerator.of("L64X128MixRandom"));
+    private final ConcurrentHashMap<Integer, PortListener> listeners = new ConcurrentHashMap<>();
+    private final AtomicInteger nextNumber =
+            new AtomicInteger(ThreadLocalRandom.current().nextInt());
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    LoopbackDevice(InetAddress address, DeviceOptions options) {
+        vectors = new LoopbackVector[Math.min(options.vectors(), MAX_VECTORS)];
+        for (int i = 0; i < vectors.length; i++) {
+            vectors[i] = new LoopbackVector(this, i);
+        }
+        int pathMtuBytes = options.pathMtuBytes() == 0 ? 4096 : options.pathMtuBytes();
+        attributes = new DeviceAttributes(
+                "loopback",
+                "loopback",
+                address,
+                vectors.length,
+                pathMtuBytes,
+                MAX_WORK_REQUESTS,
+                MAX_SGE,
+                MAX_READ_REQUESTS);
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return attributes;
+    }
+
+    @Override
+    public CompletionVector vector(int index) {
+        return vectors[index];
+    }
+
+    MemoryTable memory() {
+        return memory;
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        checkOpen();
+        return new Domain(this);
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
+        checkOpen();
+        return vectors[vector].createRing(capacity);
+    }
+
+    @Override
+    public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
+            throws VerbsException {
+        checkOpen();
+        checkLimit("send work requests", options.maxSendRequests(), MAX_WORK_REQUESTS);
+        checkLimit("receive work requests", options.maxReceiveRequests(), MAX_WORK_REQUESTS);
+        checkLimit("scatter/gather elements", options.maxSge(), MAX_SGE);
+        if (!(domain instanceof Domain d) || d.device != this) {
+            throw new IllegalArgumentException("the protection domain is of another device");
+        }
+        if (!(options.sendQueue() instanceof CompletionRing sends)
+                || !(options.receiveQueue() instanceof CompletionRing receives)
+                || !(sends.vector() instanceof LoopbackVector vector)
+                || vector.device() != this) {
+            throw new IllegalArgumentException("the completion queues are of another device");
+        }
+        int number = vector.uniqueNumber(nextNumber);
+        return new LoopbackQueuePair(
+                vector, d, sends, receives, options, number, Math.min(inlineBytes, MAX_INLINE_BYTES));
+    }
+
+    private static void checkLimit(String what, int asked, int most) throws VerbsException {
+        if (asked > most) {
+            throw new VerbsException("a loopback queue pair has at most " + most + " " + what + ", not " + asked);
+        }
+    }
+
+    static void checkReads(ConnectionParameters parameters) throws VerbsException {
+        checkLimit("RDMA READs outstanding", parameters.initiatorDepth(), MAX_READ_REQUESTS);
+        checkLimit("responder resources", parameters.responderResources(), MAX_READ_REQUESTS);
+    }
+
+    @Override
+    public Connection connect(
+            ProviderQueuePair queuePair,
+            InetSocketAddress remote,
+            ConnectionParameters parameters,
+            ConnectionHandler handler)
+            throws VerbsException {
+        checkOpen();
+        checkReads(parameters);
+        if (remote.isUnresolved()) {
+            throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
+        }
+        return LoopbackConnection.connect(ownQueuePair(queuePair), remote, parameters, handler);
+    }
+
+    LoopbackQueuePair ownQueuePair(ProviderQueuePair queuePair) {
+        if (!(queuePair instanceof LoopbackQueuePair own) || own.vector().device() != this) {
+            throw new IllegalArgumentException("the queue pair is of another device");
+        }
+        return own;
+    }
+
+    @Override
+    public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
+        checkOpen();
+        if (port < 0 || port > MAX_PORT) {
+            throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
+        }
+        if (port != 0) {
+            PortListener listener = new PortListener(port, handler);
+            if (listeners.putIfAbsent(port, listener) != null) {
+                throw new VerbsException(
+                        "port " + port + " of " + attributes.localAddress().getHostAddress()
+                                + " is taken by another listener: close it or take another port");
+            }
+            return listener;
+        }
+        for (int free = FIRST_FREE_PORT; free <= MAX_PORT; free++) {
+            PortListener listener = new PortListener(free, handler);
+            if (listeners.putIfAbsent(free, listener) == null) {
+                return listener;
+            }
+        }
+        throw new VerbsException(
+                "no port is free on " + attributes.localAddress().getHostAddress());
+    }
+
+    /** Passes a connection request on to its listener; from any thread. False if this device is closed. */
+    boolean offer(LoopbackConnectionRequest request) {
+        return vectors[0].send(() -> {
+            PortListener listener = listeners.get(request.localAddress().getPort());
+            if (listener == null) {
+                request.refuse(RejectReason.INVALID_SERVICE_ID, new byte[0]);
+            } else {
+                listener.handler.onConnectionRequest(request);
+            }
+        });
+    }
+
+    private void checkOpen() throws VerbsException {
+        if (closed.get()) {
+            throw new VerbsException("the device is closed");
+        }
+    }
+
+    /** Closes what is still open, without events here; peers hear of it. Lanes should have ended: a running one is waited for. */
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            LoopbackNetwork.remove(this);
+            listeners.clear();
+            for (LoopbackVector vector : vectors) {
+                vector.shutDown();
+            }
+        }
+    }
+
+    /** A protection domain is nothing but its identity, which regions and queue pairs share. */
+    static final class Domain implements ProtectionDomain {
+        private final LoopbackDevice device;
+
+        private Domain(LoopbackDevice device) {
+            this.device = device;
+        }
+
+        @Override
+        public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
+            return device.memory.register(this, segment, access);
+        }
+
+        @Override
+        public void close() {
+            // Nothing to free: it is gone with its regions.
+        }
+    }
+
+    private final class PortListener implements Listener {
+        private final int port;
+        private final ConnectionRequestHandler handler;
+
+        PortListener(int port, ConnectionRequestHandler handler) {
+            this.port = port;
+            this.handler = handler;
+        }
+
+        @Override
+        public InetSocketAddress localAddress() {
+            return new InetSocketAddress(attributes.localAddress(), port);
+        }
+
+        @Override
+        public void close() {
+            listeners.remove(port, this);
+        }
+    }
+}

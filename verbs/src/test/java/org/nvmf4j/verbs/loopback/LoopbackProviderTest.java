@@ -1,0 +1,161 @@
+package org.nvmf4j.verbs.loopback;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.nvmf4j.verbs.AccessFlag;
+import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.Connection;
+import org.nvmf4j.verbs.ConnectionHandler;
+import org.nvmf4j.verbs.ConnectionParameters;
+import org.nvmf4j.verbs.ConnectionRequest;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.FaultOptions;
+import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.QueuePair;
+import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.ReceiveWorkRequest;
+import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.VerbsException;
+
+/** What is peculiar to this provider; that it keeps the verbs contract is tested by the contract suite. */
+class LoopbackProviderTest {
+    private static final InetAddress SOMEWHERE = InetAddress.ofLiteral("127.0.0.1");
+
+    @Test
+    void isFoundByItsNameButNeverTakenByItself() throws Exception {
+        try (Device device = Device.open("loopback", DeviceOptions.towards(SOMEWHERE))) {
+            assertThat(device.attributes().provider()).isEqualTo("loopback");
+        }
+        assertThat(new LoopbackProvider().canOpen(DeviceOptions.towards(SOMEWHERE)))
+                .isFalse();
+    }
+
+    @Test
+    void refusesFaultsAndPcapFiles() {
+        DeviceOptions options = DeviceOptions.towards(SOMEWHERE);
+        assertThatThrownBy(() -> Device.open("loopback", options.withFaults(new FaultOptions(0.1, 0, 0, 0, 1))))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("faults");
+        assertThatThrownBy(() -> Device.open("loopback", options.withPcapFile(Path.of("x.pcap"))))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("pcap");
+    }
+
+    @Test
+    void givesEachDeviceAnAddressOfItsOwn() throws Exception {
+        InetAddress address;
+        try (Device one = Device.open("loopback", DeviceOptions.towards(SOMEWHERE));
+                Device two = Device.open("loopback", DeviceOptions.towards(SOMEWHERE))) {
+            address = one.attributes().localAddress();
+            assertThat(address).isNotEqualTo(two.attributes().localAddress()).isNotEqualTo(SOMEWHERE);
+            assertThatThrownBy(() -> Device.open("loopback", DeviceOptions.at(address)))
+                    .isInstanceOf(VerbsException.class)
+                    .hasMessageContaining(address.getHostAddress());
+        }
+        try (Device again = Device.open("loopback", DeviceOptions.at(address))) {
+            assertThat(again.attributes().localAddress()).isEqualTo(address);
+        }
+    }
+
+    @Test
+    void grantsWhatIsAskedForInlineUpToItsMost() throws Exception {
+        try (Device device = Device.open("loopback", DeviceOptions.towards(SOMEWHERE))) {
+            CompletionQueue queue = device.createCompletionQueue(8, 0);
+            ProtectionDomain domain = device.allocateProtectionDomain();
+            for (int[] askedAndGranted : new int[][] {{0, 0}, {1, 1}, {64, 64}, {512, 512}, {4096, 512}}) {
+                QueuePairOptions options = new QueuePairOptions(queue, queue, 1, 1, 1, askedAndGranted[0], null);
+                assertThat(device.createQueuePair(domain, options).inlineBytes())
+                        .isEqualTo(askedAndGranted[1]);
+            }
+        }
+    }
+
+    @Test
+    void carriesAMessageBetweenTwoDevices() throws Exception {
+        try (Device target = Device.open("loopback", DeviceOptions.towards(SOMEWHERE));
+                Device host = Device.open(
+                        "loopback", DeviceOptions.towards(target.attributes().localAddress()))) {
+            CompletionQueue targetQueue = target.createCompletionQueue(8, 0);
+            CompletionQueue hostQueue = host.createCompletionQueue(8, 0);
+            ProtectionDomain targetDomain = target.allocateProtectionDomain();
+            ProtectionDomain hostDomain = host.allocateProtectionDomain();
+            MemoryRegion to = targetDomain.register(Arena.ofAuto().allocate(4096), EnumSet.of(AccessFlag.LOCAL_WRITE));
+            MemoryRegion from = hostDomain.register(Arena.ofAuto().allocate(4096), EnumSet.noneOf(AccessFlag.class));
+            from.segment().fill((byte) 7);
+            ConnectionParameters parameters = new ConnectionParameters(new byte[0], 1, 1, 7, 7);
+            Events events = new Events();
+            QueuePair accepted = target.createQueuePair(
+                    targetDomain, new QueuePairOptions(targetQueue, targetQueue, 4, 4, 1, 0, null));
+            ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
+            receive.setSge(to, 0, 4096);
+            accepted.postReceive(receive);
+            int port = target.listen(0, request -> accept(request, accepted, parameters, events))
+                    .localAddress()
+                    .getPort();
+            QueuePair connecting =
+                    host.createQueuePair(hostDomain, new QueuePairOptions(hostQueue, hostQueue, 4, 4, 1, 0, null));
+            host.connect(
+                    connecting, new InetSocketAddress(target.attributes().localAddress(), port), parameters, events);
+            while (host.vector(0).progress() + target.vector(0).progress() > 0) {}
+            assertThat(events.names).containsExactly("established", "established");
+            SendWorkRequest send = new SendWorkRequest(1);
+            send.setSge(from, 0, 4096);
+            connecting.postSend(send);
+            while (host.vector(0).progress() + target.vector(0).progress() > 0) {}
+            assertThat(targetQueue.poll(8, c -> assertThat(c.lengthBytes()).isEqualTo(4096)))
+                    .isEqualTo(1);
+            assertThat(hostQueue.poll(8, c -> assertThat(c.isSuccess()).isTrue()))
+                    .isEqualTo(1);
+            assertThat(to.segment().mismatch(from.segment())).isEqualTo(-1);
+            assertThat(to.segment().get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 7);
+        }
+    }
+
+    private static void accept(
+            ConnectionRequest request,
+            QueuePair queuePair,
+            ConnectionParameters parameters,
+            ConnectionHandler handler) {
+        try {
+            request.accept(queuePair, parameters, handler);
+        } catch (VerbsException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static final class Events implements ConnectionHandler {
+        private final List<String> names = new ArrayList<>();
+
+        @Override
+        public void onEstablished(Connection connection, ConnectionParameters peer) {
+            names.add("established");
+        }
+
+        @Override
+        public void onRejected(Connection connection, int reason, byte[] privateData) {
+            names.add("rejected");
+        }
+
+        @Override
+        public void onFailed(Connection connection, VerbsException cause) {
+            names.add("failed: " + cause.getMessage());
+        }
+
+        @Override
+        public void onDisconnected(Connection connection) {
+            names.add("disconnected");
+        }
+    }
+}
