@@ -4,4 +4,6 @@ module org.nvmf4j.testkit {
     requires transitive org.nvmf4j.verbs;
     requires transitive org.junit.jupiter.api;
     requires transitive org.assertj.core;
+
+    exports org.nvmf4j.testkit;
 }
