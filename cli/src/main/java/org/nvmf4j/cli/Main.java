@@ -17,7 +17,15 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         usageHelpAutoWidth = true,
         sortOptions = false,
-        subcommands = {HelpCommand.class})
+        subcommands = {
+            DiscoverCommand.class,
+            IdCtrlCommand.class,
+            IdNsCommand.class,
+            ListNsCommand.class,
+            CopyCommand.class,
+            BenchCommand.class,
+            HelpCommand.class
+        })
 public final class Main implements Runnable {
     @Spec
     private CommandSpec spec;
