@@ -50,13 +50,15 @@ public final class UdpFloor {
                 Party b = new Party(ANSWER_BYTES)) {
             UdpPeer toA = a.peer();
             UdpPeer toB = b.peer();
-            Running<Void> answering = start("udp-floor-answer", cpus, 1, () -> {
+            Running<Long> answering = start("udp-floor-answer", cpus, 1, () -> {
+                long answers = 0;
                 while (!Thread.currentThread().isInterrupted()) {
                     if (b.receive.receive() > 0) {
                         b.send(toA);
+                        answers++;
                     }
                 }
-                return null;
+                return answers;
             });
             Running<Histogram> asking = start("udp-floor-ask", cpus, 0, () -> {
                 Histogram nanos = new Histogram(1, 60_000_000_000L, 3);
@@ -97,7 +99,7 @@ public final class UdpFloor {
                 Party receiver = new Party(Long.BYTES)) {
             UdpPeer toSender = sender.peer();
             UdpPeer toReceiver = receiver.peer();
-            Running<Void> receiving = start("udp-floor-receive", cpus, 1, () -> receiveStream(receiver, toSender));
+            Running<Long> receiving = start("udp-floor-receive", cpus, 1, () -> receiveStream(receiver, toSender));
             Running<Double> sending =
                     start("udp-floor-send", cpus, 0, () -> sendStream(sender, toReceiver, millis * 1_000_000));
             try {
@@ -145,7 +147,7 @@ public final class UdpFloor {
         return acknowledged * 1e9 / (now - start);
     }
 
-    private static Void receiveStream(Party party, UdpPeer peer) throws IOException {
+    private static long receiveStream(Party party, UdpPeer peer) throws IOException {
         MemorySegment in = party.receive.buffer();
         ByteBuffer bytes = in.asByteBuffer();
         MemorySegment copy = party.arena.allocate(1 << 20, 4096);
@@ -172,7 +174,7 @@ public final class UdpFloor {
                 acknowledged = received;
             }
         }
-        return null;
+        return received;
     }
 
     private static int[] cpus(boolean pin) throws IOException {
