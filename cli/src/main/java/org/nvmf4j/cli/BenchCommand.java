@@ -134,9 +134,6 @@ final class BenchCommand implements Callable<Integer> {
             description = "normal or json, in fio's forms (default: ${DEFAULT-VALUE}).")
     private Report.Format format = Report.Format.NORMAL;
 
-    @Mixin
-    private CommonOptions common;
-
     @Spec
     private CommandSpec spec;
 
@@ -148,7 +145,7 @@ final class BenchCommand implements Callable<Integer> {
         Workload workload = workload();
         NamespaceUri uri = new NamespaceUri(fabric.target(), nqn, nsid);
         Stop stop = new Stop();
-        try (Interrupt ignored = Interrupt.onSignal(stop::request, Failures.INTERRUPTED)) {
+        try (Interrupt _ = Interrupt.onSignal(stop::request, Failures.INTERRUPTED)) {
             report(Bench.run(
                     workload,
                     new Bench.Location(uri.target(), nqn, nsid, uri.toString()),
@@ -167,7 +164,7 @@ final class BenchCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         out.print(FioText.of(result));
-        if (common.verbose) {
+        if (Verbosity.of(spec.commandLine())) {
             out.println("  randseed: " + result.workload().seed());
         }
         out.flush();

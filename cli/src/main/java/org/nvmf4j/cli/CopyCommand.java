@@ -1,5 +1,6 @@
 package org.nvmf4j.cli;
 
+import java.io.Console;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -49,9 +50,6 @@ final class CopyCommand implements Callable<Integer> {
 
     @Mixin
     private HostMixin hostOptions;
-
-    @Mixin
-    private CommonOptions common;
 
     @Spec
     private CommandSpec spec;
@@ -142,7 +140,8 @@ final class CopyCommand implements Callable<Integer> {
         private final @Nullable ProgressBar bar;
 
         Progress(String what, long bytes) {
-            bar = System.console() != null && System.console().isTerminal() && System.getenv("TERM") != null
+            Console console = System.console();
+            bar = console != null && console.isTerminal()
                     ? new ProgressBarBuilder()
                             .setTaskName(what)
                             .setInitialMax(bytes)

@@ -31,9 +31,6 @@ final class DiscoverCommand implements Callable<Integer> {
     @Mixin
     private OutputMixin output;
 
-    @Mixin
-    private CommonOptions common;
-
     @Spec
     private CommandSpec spec;
 

@@ -29,7 +29,7 @@ final class Failures {
 
     static int onFailure(Exception e, CommandLine command, @Nullable ParseResult parsed) {
         command.getErr().println(name(command) + ": " + explain(e));
-        if (CommonOptions.isVerbose(command)) {
+        if (Verbosity.of(command)) {
             e.printStackTrace(command.getErr());
         }
         return FAILED;

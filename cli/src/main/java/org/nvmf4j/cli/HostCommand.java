@@ -26,9 +26,6 @@ abstract class HostCommand implements Callable<Integer> {
     @Mixin
     OutputMixin output;
 
-    @Mixin
-    CommonOptions common;
-
     @Spec
     CommandSpec spec;
 

@@ -4,6 +4,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
@@ -29,6 +30,13 @@ import picocli.CommandLine.Spec;
 public final class Main implements Runnable {
     @Spec
     private CommandSpec spec;
+
+    @Option(
+            names = {Verbosity.SHORT_OPTION, Verbosity.OPTION},
+            scope = ScopeType.INHERIT,
+            description = "Say more, and show the stack trace of a failure.")
+    @SuppressWarnings("UnusedVariable") // read by name, see Verbosity
+    private boolean verbose;
 
     private Main() {}
 

@@ -137,8 +137,9 @@ final class NamespaceCopy implements AutoCloseable {
 
     private int fill(ReadableByteChannel from, int slot, int most) throws IOException {
         ByteBuffer chunk = chunk(slot, most);
-        while (chunk.hasRemaining() && from.read(chunk) >= 0) {
-            continue;
+        int got = 0;
+        while (chunk.hasRemaining() && got >= 0) {
+            got = from.read(chunk);
         }
         return most - chunk.remaining();
     }
@@ -200,7 +201,7 @@ final class NamespaceCopy implements AutoCloseable {
             CompletableFuture<Void> future = pending[slot];
             if (future != null) {
                 // The memory belongs to the device until the request has ended, however it ends.
-                future.handle((ok, error) -> ok).join();
+                future.exceptionally(error -> null).join();
             }
         }
         buffer.close();
