@@ -1,0 +1,115 @@
+package org.nvmf4j.roce.rc;
+
+import java.lang.foreign.MemorySegment;
+import org.nvmf4j.roce.wire.PacketSink;
+import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.WorkRequest;
+
+/**
+ * The scatter/gather lists of a ring of work requests, in flat arrays. Every access looks the lkey up again, so that a region
+ * closed after the post is noticed.
+ */
+final class ScatterGather {
+    private final int maxSge;
+    private final int[] counts;
+    private final long[] addresses;
+    private final int[] lengths;
+    private final int[] lkeys;
+
+    ScatterGather(int slots, int maxSge) {
+        this.maxSge = maxSge;
+        counts = new int[slots];
+        addresses = new long[slots * maxSge];
+        lengths = new int[slots * maxSge];
+        lkeys = new int[slots * maxSge];
+    }
+
+    /** Throws unless {@link #take} can take the list. */
+    void check(WorkRequest request) {
+        if (request.sgeCount() > maxSge) {
+            throw new IllegalArgumentException(
+                    "the queue pair takes " + maxSge + " SGEs, the work request has " + request.sgeCount());
+        }
+        for (int i = 0; i < request.sgeCount(); i++) {
+            if (request.sgeLength(i) < 0) {
+                throw new IllegalArgumentException("SGE " + i + " has a negative length: " + request.sgeLength(i));
+            }
+        }
+    }
+
+    void take(int slot, WorkRequest request) {
+        int count = request.sgeCount();
+        counts[slot] = count;
+        for (int i = 0, at = slot * maxSge; i < count; i++, at++) {
+            addresses[at] = request.sgeSegment(i).address() + request.sgeOffset(i);
+            lengths[at] = request.sgeLength(i);
+            lkeys[at] = request.sgeLkey(i);
+        }
+    }
+
+    /** Whether the device may use the message's bytes from {@code offset}, which must lie inside the list. */
+    boolean allows(RcContext context, int slot, long offset, int length, boolean write) {
+        long skip = offset;
+        int left = length;
+        for (int at = slot * maxSge; left > 0; at++) {
+            if (skip >= lengths[at]) {
+                skip -= lengths[at];
+                continue;
+            }
+            int piece = (int) Math.min(left, lengths[at] - skip);
+            if (context.memory.local(context.domain, lkeys[at], addresses[at] + skip, piece, write) == null) {
+                return false;
+            }
+            left -= piece;
+            skip = 0;
+        }
+        return true;
+    }
+
+    /** Names the message's bytes from {@code offset} to the sink; {@link #allows} must have allowed them just before. */
+    void gather(RcContext context, int slot, long offset, int length, PacketSink sink) {
+        long skip = offset;
+        int left = length;
+        for (int at = slot * maxSge; left > 0; at++) {
+            if (skip >= lengths[at]) {
+                skip -= lengths[at];
+                continue;
+            }
+            int piece = (int) Math.min(left, lengths[at] - skip);
+            long address = addresses[at] + skip;
+            MemoryRegion region = context.memory.local(context.domain, lkeys[at], address, piece, false);
+            if (region == null) {
+                throw new IllegalStateException("a memory region was closed while a packet was made from it");
+            }
+            sink.payload(region.segment(), address - region.address(), piece);
+            left -= piece;
+            skip = 0;
+        }
+    }
+
+    /**
+     * Writes bytes to the message from {@code offset}, which must lie inside the list.
+     *
+     * @return false if a key, domain, range or right was wrong; nothing outside registered memory was written
+     */
+    boolean scatter(RcContext context, int slot, long offset, MemorySegment source, long sourceOffset, int length) {
+        long skip = offset;
+        int done = 0;
+        for (int at = slot * maxSge; done < length; at++) {
+            if (skip >= lengths[at]) {
+                skip -= lengths[at];
+                continue;
+            }
+            int piece = (int) Math.min(length - done, lengths[at] - skip);
+            long address = addresses[at] + skip;
+            MemoryRegion region = context.memory.local(context.domain, lkeys[at], address, piece, true);
+            if (region == null) {
+                return false;
+            }
+            MemorySegment.copy(source, sourceOffset + done, region.segment(), address - region.address(), piece);
+            done += piece;
+            skip = 0;
+        }
+        return true;
+    }
+}
