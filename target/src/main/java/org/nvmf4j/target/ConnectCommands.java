@@ -91,8 +91,8 @@ final class ConnectCommands implements CommandSet {
             invalid(request, true, ConnectData.CNTLID_OFFSET);
             return;
         }
-        Controller controller = subsystem.addController(cntlid -> new Controller(
-                subsystem, cntlid, data.hostnqn(), data.hostId(), options, queue.maxQueueSize(), queue));
+        Controller controller = subsystem.addController(cntlid ->
+                new Controller(subsystem, cntlid, data.hostnqn(), data.hostId(), options, queue.maxQueueSize(), queue));
         if (controller == null) {
             request.fail(NvmeStatus.CONNECT_CONTROLLER_BUSY);
             return;
@@ -147,9 +147,9 @@ final class ConnectCommands implements CommandSet {
 
     private void connected(Request request, Controller controller, CommandSet commands) {
         int entries = ConnectCommand.sqsizeZeroBased(request.capsule(), request.at()) + 1;
-        boolean reportsHead = (ConnectCommand.cattr(request.capsule(), request.at())
-                        & ConnectCommand.CATTR_DISABLE_SQ_FLOW_CONTROL)
-                == 0;
+        boolean reportsHead =
+                (ConnectCommand.cattr(request.capsule(), request.at()) & ConnectCommand.CATTR_DISABLE_SQ_FLOW_CONTROL)
+                        == 0;
         request.result(controller.cntlid());
         queue.connected(controller, commands, entries, reportsHead);
     }

@@ -23,7 +23,8 @@ final class Directory {
     private final AtomicLong generation = new AtomicLong(1);
 
     /** The subsystem with that name, or null. */
-    @Nullable Subsystem find(String nqn) {
+    @Nullable
+    Subsystem find(String nqn) {
         return nqn.equals(Nqn.DISCOVERY) ? discovery : subsystems.get(nqn);
     }
 

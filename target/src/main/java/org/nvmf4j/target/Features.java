@@ -94,7 +94,12 @@ final class Features {
             case Feature.POWER_MANAGEMENT -> setPowerState(request, value);
             case Feature.HOST_BEHAVIOR_SUPPORT ->
                 MemorySegment.copy(
-                        request.memory(), ValueLayout.JAVA_BYTE, request.memoryAt(), hostBehavior, 0, hostBehavior.length);
+                        request.memory(),
+                        ValueLayout.JAVA_BYTE,
+                        request.memoryAt(),
+                        hostBehavior,
+                        0,
+                        hostBehavior.length);
             default -> remembered.put(fid, value);
         }
     }
@@ -137,7 +142,12 @@ final class Features {
         switch (fid) {
             case Feature.HOST_BEHAVIOR_SUPPORT ->
                 MemorySegment.copy(
-                        hostBehavior, 0, request.memory(), ValueLayout.JAVA_BYTE, request.memoryAt(), hostBehavior.length);
+                        hostBehavior,
+                        0,
+                        request.memory(),
+                        ValueLayout.JAVA_BYTE,
+                        request.memoryAt(),
+                        hostBehavior.length);
             case Feature.HOST_IDENTIFIER -> writeHostId(request);
             default -> request.result(value(fid) & 0xffff_ffffL);
         }
@@ -150,7 +160,8 @@ final class Features {
                 yield FeaturesCommand.numberOfQueues(max, max);
             }
             case Feature.KEEP_ALIVE_TIMER -> (int) controller.katoMillis();
-            case Feature.ASYNCHRONOUS_EVENT_CONFIGURATION -> smartWarnings | controller.events().enabled();
+            case Feature.ASYNCHRONOUS_EVENT_CONFIGURATION ->
+                smartWarnings | controller.events().enabled();
             case Feature.VOLATILE_WRITE_CACHE -> controller.writeCacheEnabled() ? 1 : 0;
             default -> remembered.getOrDefault(fid, 0);
         };

@@ -134,7 +134,10 @@ final class LogPages {
 
     private static MemorySegment firmware() {
         MemorySegment page = zeroes(FirmwareSlotLog.SIZE_BYTES);
-        new FirmwareSlotLog().afi(1).revision(1, IdentifyPages.FIRMWARE_REVISION).write(page, 0);
+        new FirmwareSlotLog()
+                .afi(1)
+                .revision(1, IdentifyPages.FIRMWARE_REVISION)
+                .write(page, 0);
         return page;
     }
 

@@ -16,7 +16,8 @@ final class NamespaceTable {
     }
 
     /** The namespace with that NSID, for any value, or null. */
-    @Nullable Namespace get(int nsid) {
+    @Nullable
+    Namespace get(int nsid) {
         return nsid >= 0 && nsid < byNsid.length ? byNsid[nsid] : null;
     }
 

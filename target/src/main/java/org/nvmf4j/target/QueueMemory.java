@@ -48,7 +48,8 @@ final class QueueMemory implements AutoCloseable {
     }
 
     private static long dataOffset(int receives, int responses) {
-        long end = (long) receives * SubmissionQueueEntry.SIZE_BYTES + (long) responses * CompletionQueueEntry.SIZE_BYTES;
+        long end =
+                (long) receives * SubmissionQueueEntry.SIZE_BYTES + (long) responses * CompletionQueueEntry.SIZE_BYTES;
         return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     }
 

@@ -39,16 +39,20 @@ final class Request extends BackendRequest {
 
     RequestState state = RequestState.POSTED;
     /** Links of the one list that it is in, see {@link RequestList}. */
-    @Nullable Request previous;
+    @Nullable
+    Request previous;
 
-    @Nullable Request next;
+    @Nullable
+    Request next;
     /** Link of the stack by which backends hand it back. */
-    @Nullable Request nextCompleted;
+    @Nullable
+    Request nextCompleted;
 
     private int inCapsuleBytes;
     private DataDirection direction = DataDirection.NONE;
     private int transferBytes;
     private boolean moreIsFine;
+    private boolean hasInCapsuleData;
     private @Nullable DataBuffer buffer;
     private MemorySegment memory = MemorySegment.NULL;
     private long memoryOffset;
@@ -58,7 +62,8 @@ final class Request extends BackendRequest {
 
     int readDoneBytes;
 
-    @Nullable Namespace namespace;
+    @Nullable
+    Namespace namespace;
     /** For commands of several parts. */
     int part;
 
@@ -124,6 +129,7 @@ final class Request extends BackendRequest {
         direction = DataDirection.NONE;
         transferBytes = 0;
         moreIsFine = false;
+        hasInCapsuleData = false;
         memory = MemorySegment.NULL;
         memoryOffset = 0;
         readPostedBytes = 0;
@@ -174,6 +180,7 @@ final class Request extends BackendRequest {
         } else if (direction == DataDirection.TO_HOST && SglDescriptor.isInCapsule(capsules, sgl)) {
             fail(NvmeStatus.INVALID_FIELD | NvmeStatus.DNR, SubmissionQueueEntry.DPTR_OFFSET);
         } else if (SglDescriptor.isInCapsule(capsules, sgl)) {
+            hasInCapsuleData = true;
             memory = capsules;
             memoryOffset = inCapsuleOffset + SglDescriptor.address(capsules, sgl);
         }
@@ -181,7 +188,7 @@ final class Request extends BackendRequest {
 
     /** Whether the data came along with the command; after {@link #checkSgl}. */
     boolean hasInCapsuleData() {
-        return memory == capsules;
+        return hasInCapsuleData;
     }
 
     long hostAddress() {
@@ -206,12 +213,14 @@ final class Request extends BackendRequest {
         lkey = buffer.lkey();
     }
 
-    @Nullable DataBuffer buffer() {
+    @Nullable
+    DataBuffer buffer() {
         return buffer;
     }
 
     /** Parts with the buffer, which somebody else gives back. */
-    @Nullable DataBuffer takeBuffer() {
+    @Nullable
+    DataBuffer takeBuffer() {
         DataBuffer taken = buffer;
         buffer = null;
         return taken;

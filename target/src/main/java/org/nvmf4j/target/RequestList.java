@@ -8,7 +8,8 @@ final class RequestList {
     private @Nullable Request last;
     private int size;
 
-    @Nullable Request first() {
+    @Nullable
+    Request first() {
         return first;
     }
 
@@ -52,7 +53,8 @@ final class RequestList {
     }
 
     /** Takes the first, or null. */
-    @Nullable Request poll() {
+    @Nullable
+    Request poll() {
         Request request = first;
         if (request != null) {
             remove(request);

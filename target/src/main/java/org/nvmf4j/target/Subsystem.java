@@ -243,7 +243,8 @@ public final class Subsystem {
         return controller;
     }
 
-    @Nullable Controller controller(int cntlid) {
+    @Nullable
+    Controller controller(int cntlid) {
         return controllers.get(cntlid);
     }
 

@@ -240,15 +240,19 @@ public final class Target implements AutoCloseable {
             return closed;
         }
         ports.forEach(TargetPort::stopListening);
-        onAllLanes(TargetLane::shutDown).whenComplete((nothing, failure) -> Thread.ofPlatform()
-                .name("nvmf-target-close")
-                .start(() -> finishClose(failure)));
+        CompletableFuture<Void> lanesEnded = onAllLanes(TargetLane::shutDown);
+        Thread.ofPlatform().name("nvmf-target-close").start(() -> finishClose(lanesEnded));
         return closed;
     }
 
     /** Not on a lane: lanes end here, and files may take their time. */
-    private void finishClose(@Nullable Throwable failure) {
-        Throwable first = failure;
+    private void finishClose(CompletableFuture<Void> lanesEnded) {
+        @Nullable Throwable first = null;
+        try {
+            lanesEnded.join();
+        } catch (CompletionException e) {
+            first = e.getCause();
+        }
         ownLanes.forEach(Lane::close);
         for (TargetPort port : ports) {
             try {

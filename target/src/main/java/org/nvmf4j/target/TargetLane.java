@@ -1,23 +1,18 @@
 package org.nvmf4j.target;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.RdmaPrivateData;
-import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.Agent;
 import org.nvmf4j.verbs.CompletionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.ConnectionRequest;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.Lane;
-import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkCompletion;
@@ -50,8 +45,7 @@ final class TargetLane implements Agent, CompletionHandler {
     private final RequestList waitingForBuffer = new RequestList();
     private final AtomicReference<@Nullable Request> handedBack = new AtomicReference<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    private @Nullable Arena zeroArena;
-    private @Nullable MemoryRegion zeroes;
+    private @Nullable ZeroMemory zeroes;
     private long nowNanos = System.nanoTime();
     private long nextTimerNanos = nowNanos;
     private boolean started;
@@ -284,25 +278,16 @@ final class TargetLane implements Agent, CompletionHandler {
 
     /** Lends the request memory that is zero and stays so. */
     void borrowZeroes(Request request) {
-        MemoryRegion region = zeroes;
-        if (region == null) {
-            region = makeZeroes();
-            zeroes = region;
+        ZeroMemory memory = zeroes;
+        if (memory == null) {
+            try {
+                memory = new ZeroMemory(port.protectionDomain(), port.options().maxTransferBytes());
+            } catch (VerbsException e) {
+                throw new IllegalStateException("no memory region for zeroes: " + e.getMessage(), e);
+            }
+            zeroes = memory;
         }
-        request.borrow(region.segment(), region.lkey());
-    }
-
-    private MemoryRegion makeZeroes() {
-        Arena arena = Arena.ofShared();
-        try {
-            MemorySegment memory = arena.allocate(port.options().maxTransferBytes(), 4096);
-            MemoryRegion region = port.protectionDomain().register(memory, EnumSet.noneOf(AccessFlag.class));
-            zeroArena = arena;
-            return region;
-        } catch (VerbsException e) {
-            arena.close();
-            throw new IllegalStateException("no memory region for zeroes: " + e.getMessage(), e);
-        }
+        memory.lendTo(request);
     }
 
     // The end of queues and namespaces.
@@ -396,9 +381,6 @@ final class TargetLane implements Agent, CompletionHandler {
             pool.close();
             if (zeroes != null) {
                 zeroes.close();
-            }
-            if (zeroArena != null) {
-                zeroArena.close();
             }
             ended.complete(null);
         } catch (RuntimeException e) {

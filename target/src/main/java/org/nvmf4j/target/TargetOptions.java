@@ -38,7 +38,9 @@ public record TargetOptions(
             throw new IllegalArgumentException(
                     "in-capsule data size must be 0 to 16384 and a multiple of 16, not " + inCapsuleDataBytes);
         }
-        if (maxTransferBytes < 4096 || maxTransferBytes > MAX_TRANSFER_BYTES || Integer.bitCount(maxTransferBytes) != 1) {
+        if (maxTransferBytes < 4096
+                || maxTransferBytes > MAX_TRANSFER_BYTES
+                || Integer.bitCount(maxTransferBytes) != 1) {
             throw new IllegalArgumentException(
                     "largest transfer must be a power of two from 4096 to 1048576 bytes, not " + maxTransferBytes);
         }
@@ -49,43 +51,85 @@ public record TargetOptions(
             throw new IllegalArgumentException("a controller has 1 to 1024 I/O queues, not " + maxIoQueues);
         }
         if (dataBufferBytes < maxTransferBytes) {
-            throw new IllegalArgumentException("data buffers of " + dataBufferBytes
-                    + " bytes do not hold one transfer of " + maxTransferBytes);
+            throw new IllegalArgumentException(
+                    "data buffers of " + dataBufferBytes + " bytes do not hold one transfer of " + maxTransferBytes);
         }
     }
 
     public TargetOptions withInCapsuleDataBytes(int inCapsuleDataBytes) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withMaxTransferBytes(int maxTransferBytes) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withMaxQueueSize(int maxQueueSize) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withMaxIoQueues(int maxIoQueues) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withDataBufferBytes(long dataBufferBytes) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withQueueMemoryBytes(long queueMemoryBytes) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 
     public TargetOptions withIdle(IdleStrategy idle) {
         return new TargetOptions(
-                inCapsuleDataBytes, maxTransferBytes, maxQueueSize, maxIoQueues, dataBufferBytes, queueMemoryBytes, idle);
+                inCapsuleDataBytes,
+                maxTransferBytes,
+                maxQueueSize,
+                maxIoQueues,
+                dataBufferBytes,
+                queueMemoryBytes,
+                idle);
     }
 }

@@ -97,8 +97,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             reads[i] = new SendWorkRequest(1);
             reads[i].opcode(WorkOpcode.RDMA_READ);
         }
-        memory = new QueueMemory(
-                lane.protectionDomain(), sizes.receives(), sizes.responses(), sizes.inCapsuleBytes());
+        memory = new QueueMemory(lane.protectionDomain(), sizes.receives(), sizes.responses(), sizes.inCapsuleBytes());
         requests = new Request[sizes.receives()];
         receives = new ReceiveWorkRequest[sizes.receives()];
         makeSlots();
@@ -134,8 +133,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             requests[i] = new Request(this, i, memory.segment(), memory.commandOffset(i), memory.inCapsuleOffset(i));
             ReceiveWorkRequest receive = new ReceiveWorkRequest(2);
             receive.id(KIND_RECEIVE | i);
-            receive.addSge(
-                    memory.segment(), memory.commandOffset(i), SubmissionQueueEntry.SIZE_BYTES, memory.lkey());
+            receive.addSge(memory.segment(), memory.commandOffset(i), SubmissionQueueEntry.SIZE_BYTES, memory.lkey());
             if (memory.inCapsuleBytes() > 0) {
                 receive.addSge(memory.segment(), memory.inCapsuleOffset(i), memory.inCapsuleBytes(), memory.lkey());
             }
@@ -220,7 +218,9 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         String what = kind == (int) (KIND_READ >>> KIND_SHIFT)
                 ? "RDMA READ of command " + requests[(int) completion.id()].commandId()
                 : kind == (int) (KIND_RECEIVE >>> KIND_SHIFT) ? "receive" : "response";
-        close(what + " failed: " + completion.status().words() + ", vendor error " + completion.vendorError(), !flushed);
+        close(
+                what + " failed: " + completion.status().words() + ", vendor error " + completion.vendorError(),
+                !flushed);
     }
 
     private void received(Request request, int capsuleBytes) {
@@ -636,7 +636,10 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     public String toString() {
         Controller own = controller;
         Connection from = connection;
-        return "queue " + qid + (own == null ? "" : " of controller " + own.cntlid() + " of " + own.subsystem().nqn())
-                + (from == null ? "" : " from " + from.remoteAddress());
+        return "queue " + qid
+                + (own == null
+                        ? ""
+                        : " of controller " + own.cntlid() + " of "
+                                + own.subsystem().nqn()) + (from == null ? "" : " from " + from.remoteAddress());
     }
 }
