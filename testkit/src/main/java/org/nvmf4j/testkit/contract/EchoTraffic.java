@@ -101,7 +101,6 @@ final class EchoTraffic implements AutoCloseable {
     /** A queue pair with its buffers: message out, message in, data. */
     private abstract static class End implements ConnectionHandler {
         final Node node;
-        final Lane lane;
         final CompletableFuture<Void> done;
         final CompletionQueue queue;
         final QueuePair queuePair;
@@ -112,7 +111,6 @@ final class EchoTraffic implements AutoCloseable {
 
         End(Node node, Lane lane, CompletableFuture<Void> done) throws VerbsException {
             this.node = node;
-            this.lane = lane;
             this.done = done;
             queue = node.device.createCompletionQueue(16, lane.vector().index());
             queuePair = node.device.createQueuePair(

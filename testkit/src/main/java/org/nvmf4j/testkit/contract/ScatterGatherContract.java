@@ -3,6 +3,7 @@ package org.nvmf4j.testkit.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.nvmf4j.verbs.WorkCompletionStatus.SUCCESS;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
@@ -13,12 +14,12 @@ import org.nvmf4j.verbs.WorkRequest;
 /** Scatter/gather lists, and what goes inline. */
 interface ScatterGatherContract extends ContractSetup {
     /** Pieces of a message on the one side and on the other; their sums are equal. */
-    int[] OUT = {1, 0, 4095, 100, 5000, 3, 7000};
+    List<Integer> OUT = List.of(1, 0, 4095, 100, 5000, 3, 7000);
 
-    int[] IN = {4096, 1, 2, 0, 10_000, 2000, 100};
+    List<Integer> IN = List.of(4096, 1, 2, 0, 10_000, 2000, 100);
 
     /** Fills a request's list with pieces that lie in reverse order from the end, one byte apart. */
-    private static void addPieces(WorkRequest request, GuardedMemory memory, int[] pieces) {
+    private static void addPieces(WorkRequest request, GuardedMemory memory, List<Integer> pieces) {
         long end = memory.region().lengthBytes();
         for (int piece : pieces) {
             end -= piece + 1;
@@ -26,7 +27,7 @@ interface ScatterGatherContract extends ContractSetup {
         }
     }
 
-    private static void assertGapsFresh(GuardedMemory memory, int[] pieces) {
+    private static void assertGapsFresh(GuardedMemory memory, List<Integer> pieces) {
         long end = memory.region().lengthBytes();
         for (int piece : pieces) {
             memory.assertFresh(end - 1, 1);
@@ -35,7 +36,7 @@ interface ScatterGatherContract extends ContractSetup {
         memory.assertFresh(0, end);
     }
 
-    private static int sum(int[] pieces) {
+    private static int sum(List<Integer> pieces) {
         int sum = 0;
         for (int piece : pieces) {
             sum += piece;
@@ -44,15 +45,15 @@ interface ScatterGatherContract extends ContractSetup {
     }
 
     /** Writes a contiguous pattern to the pieces' places. */
-    private static void fillPieces(GuardedMemory memory, GuardedMemory whole, int[] pieces) {
+    private static void fillPieces(GuardedMemory memory, GuardedMemory whole, List<Integer> pieces) {
         copyPieces(whole, memory, pieces, true);
     }
 
-    private static void collectPieces(GuardedMemory memory, GuardedMemory whole, int[] pieces) {
+    private static void collectPieces(GuardedMemory memory, GuardedMemory whole, List<Integer> pieces) {
         copyPieces(whole, memory, pieces, false);
     }
 
-    private static void copyPieces(GuardedMemory whole, GuardedMemory memory, int[] pieces, boolean toPieces) {
+    private static void copyPieces(GuardedMemory whole, GuardedMemory memory, List<Integer> pieces, boolean toPieces) {
         long end = memory.region().lengthBytes();
         long at = 0;
         for (int piece : pieces) {

@@ -16,6 +16,9 @@ import org.nvmf4j.verbs.WorkOpcode;
 interface TransferContract extends ContractSetup {
     int LARGEST = 1 << 20;
 
+    /** What a random request does. */
+    List<WorkOpcode> KINDS = List.of(WorkOpcode.SEND, WorkOpcode.SEND, WorkOpcode.RDMA_WRITE, WorkOpcode.RDMA_READ);
+
     /** Sizes around every boundary: empty, inline, path MTU, and large ones. */
     private static List<Integer> sizes(Link link) {
         int inline = link.host().inlineBytes();
@@ -125,9 +128,9 @@ interface TransferContract extends ContractSetup {
             local.clear();
             remote.clear();
             local.fill(shift, 5001, shift);
-            fabric().awaitSentId(link.host(), link.host().write(local, shift, 5001, remote, 3 * shift));
+            fabric().awaitSentId(link.host(), link.host().write(local, shift, 5001, remote, 3L * shift));
             remote.assertFilled(3L * shift, 5001, shift);
-            fabric().awaitSentId(link.host(), link.host().read(local, 10_000 + shift, 5001, remote, 3 * shift));
+            fabric().awaitSentId(link.host(), link.host().read(local, 10_000 + shift, 5001, remote, 3L * shift));
             local.assertFilled(10_000 + shift, 5001, shift);
             remote.assertFresh(0, 3L * shift);
         }
@@ -181,7 +184,7 @@ interface TransferContract extends ContractSetup {
             for (int i = 0; i < depth; i++) {
                 int at = i * slot;
                 sizes[i] = random.nextInt(random.nextBoolean() ? 100 : slot);
-                opcodes[i] = WorkOpcode.values()[random.nextInt(4)];
+                opcodes[i] = KINDS.get(random.nextInt(KINDS.size()));
                 local.fill(at, sizes[i], i);
                 switch (opcodes[i]) {
                     case RDMA_READ -> {
@@ -190,7 +193,6 @@ interface TransferContract extends ContractSetup {
                     }
                     case RDMA_WRITE -> link.host().write(local, at, sizes[i], remote, at);
                     default -> {
-                        opcodes[i] = WorkOpcode.SEND;
                         link.host().send(local, at, sizes[i]);
                         sends++;
                     }
