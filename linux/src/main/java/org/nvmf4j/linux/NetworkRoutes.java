@@ -1,0 +1,95 @@
+package org.nvmf4j.linux;
+
+import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.StandardProtocolFamily;
+import java.nio.channels.DatagramChannel;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Which local address and interface the way to a peer starts from. For set-up, not for a data plane. Thread-safe. */
+public final class NetworkRoutes {
+    /** Any port will do: connecting a UDP socket only looks up the route. */
+    private static final int DISCARD_PORT = 9;
+
+    private NetworkRoutes() {}
+
+    /**
+     * The local address that packets to a destination come from.
+     *
+     * @throws IOException if there is no route; the message names the destination
+     */
+    public static InetAddress sourceAddressFor(InetAddress destination) throws IOException {
+        StandardProtocolFamily family =
+                destination instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
+        try (DatagramChannel channel = DatagramChannel.open(family)) {
+            channel.connect(new InetSocketAddress(destination, DISCARD_PORT));
+            return ((InetSocketAddress) channel.getLocalAddress()).getAddress();
+        } catch (IOException e) {
+            throw new IOException("no route to " + destination.getHostAddress() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * The interface that a local address belongs to; every address of 127/8 belongs to the loopback interface.
+     *
+     * @throws IOException if no interface has the address; the message names those that there are
+     */
+    public static NetworkInterface interfaceOf(InetAddress local) throws IOException {
+        NetworkInterface exact = NetworkInterface.getByInetAddress(local);
+        if (exact != null) {
+            return exact;
+        }
+        if (local.isLoopbackAddress()) {
+            for (NetworkInterface candidate :
+                    NetworkInterface.networkInterfaces().toList()) {
+                if (candidate.isLoopback()) {
+                    return candidate;
+                }
+            }
+        }
+        throw new IOException("no interface of this machine has the address " + local.getHostAddress() + ": use one of "
+                + describeLocalAddresses());
+    }
+
+    /** The MTU in bytes of the interface that a local address belongs to. */
+    public static int mtuBytes(InetAddress local) throws IOException {
+        return interfaceOf(local).getMTU();
+    }
+
+    /** The addresses of all interfaces that are up, in the interfaces' order. */
+    public static List<InetAddress> localAddresses() throws SocketException {
+        return NetworkInterface.networkInterfaces()
+                .filter(NetworkRoutes::isUp)
+                .flatMap(NetworkInterface::inetAddresses)
+                .toList();
+    }
+
+    private static boolean isUp(NetworkInterface candidate) {
+        try {
+            return candidate.isUp();
+        } catch (SocketException e) {
+            return false;
+        }
+    }
+
+    static String describeLocalAddresses() {
+        try {
+            return localAddresses().stream().map(NetworkRoutes::describe).collect(Collectors.joining(", "));
+        } catch (SocketException e) {
+            return "this machine's addresses";
+        }
+    }
+
+    private static String describe(InetAddress address) {
+        return address instanceof Inet6Address six && six.getScopedInterface() != null
+                ? address.getHostAddress()
+                        .replaceFirst("%.*", "%" + six.getScopedInterface().getName())
+                : address.getHostAddress();
+    }
+}

@@ -1,0 +1,71 @@
+package org.nvmf4j.linux;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Waits by a {@link Selector}, whose timeouts are whole milliseconds, rounded up. */
+final class PortableUdpWaiter extends UdpWaiter {
+    private static final long NANOS_PER_MILLISECOND = 1_000_000L;
+    private static final Consumer<SelectionKey> NOTHING = key -> {};
+
+    private final Selector selector;
+    private final List<SelectionKey> keys = new ArrayList<>();
+    private boolean writable;
+
+    private PortableUdpWaiter(Selector selector) {
+        this.selector = selector;
+    }
+
+    static PortableUdpWaiter open(List<UdpSocket> sockets) throws IOException {
+        PortableUdpWaiter waiter = new PortableUdpWaiter(Selector.open());
+        try {
+            for (UdpSocket socket : sockets) {
+                if (!(socket instanceof PortableUdpSocket portable)) {
+                    throw new IllegalArgumentException("cannot wait for a native and a portable socket together");
+                }
+                waiter.keys.add(portable.channel().register(waiter.selector, SelectionKey.OP_READ));
+            }
+        } catch (IOException | RuntimeException e) {
+            waiter.close();
+            throw e;
+        }
+        return waiter;
+    }
+
+    @Override
+    void sleep(long timeoutNanos, boolean untilWritable) throws IOException {
+        if (untilWritable != writable) {
+            writable = untilWritable;
+            int operations = untilWritable ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ;
+            for (int i = 0; i < keys.size(); i++) {
+                keys.get(i).interestOps(operations);
+            }
+        }
+        if (timeoutNanos == 0) {
+            selector.selectNow(NOTHING);
+        } else if (timeoutNanos < 0) {
+            selector.select(NOTHING);
+        } else {
+            selector.select(NOTHING, (timeoutNanos - 1) / NANOS_PER_MILLISECOND + 1);
+        }
+    }
+
+    @Override
+    void interruptSleep() {
+        selector.wakeup();
+    }
+
+    @Override
+    public void close() {
+        try {
+            selector.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+package org.nvmf4j.linux;
+
+import java.net.InetAddress;
+
+class PortableIpv6UdpSocketTest extends UdpSocketContract {
+    @Override
+    UdpOptions.Implementation implementation() {
+        return UdpOptions.Implementation.PORTABLE;
+    }
+
+    @Override
+    InetAddress loopback() {
+        return InetAddress.ofLiteral("::1");
+    }
+}

@@ -1,0 +1,435 @@
+package org.nvmf4j.linux;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.management.ThreadMXBean;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.nio.channels.ClosedChannelException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What every implementation of a socket does, on real sockets of the loopback interface. */
+@Timeout(60)
+abstract class UdpSocketContract {
+    private static final int MEMORY_BYTES = 1 << 20;
+    private static final long LONG_NANOS = 30_000_000_000L;
+
+    final UdpOptions options = UdpOptions.defaults().withImplementation(implementation());
+    final List<String> refused = new ArrayList<>();
+    Arena arena = Arena.global();
+    UdpSocket sender = none();
+    UdpSocket receiver = none();
+    MemorySegment memory = MemorySegment.NULL;
+
+    @SuppressWarnings("NullAway") // set before each test
+    private static UdpSocket none() {
+        return null;
+    }
+
+    abstract UdpOptions.Implementation implementation();
+
+    abstract InetAddress loopback();
+
+    @BeforeEach
+    @SuppressWarnings("MustBeClosedChecker") // close() closes it
+    void open() throws IOException {
+        arena = Arena.ofConfined();
+        memory = arena.allocate(MEMORY_BYTES, 64);
+        for (int i = 0; i < MEMORY_BYTES; i++) {
+            memory.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 + (i >> 8)));
+        }
+        sender = UdpSocket.open(loopback(), 0, options);
+        receiver = UdpSocket.open(loopback(), 0, options);
+    }
+
+    @AfterEach
+    void close() {
+        sender.close();
+        receiver.close();
+        arena.close();
+    }
+
+    final TransmitQueue newQueue(int messages, int pieces) {
+        return sender.newTransmitQueue(
+                arena,
+                messages,
+                pieces,
+                (peer, datagrams, bytes, errno) ->
+                        refused.add(peer + " " + datagrams + "x" + bytes + " " + SystemErrors.name(errno)));
+    }
+
+    final UdpPeer receiverPeer() {
+        return UdpPeer.of(receiver.localAddress());
+    }
+
+    /** Datagrams until so many have come; the test's time limit catches those that never do. */
+    static List<byte[]> receive(ReceiveBatch batch, int datagrams) throws IOException {
+        List<byte[]> received = new ArrayList<>();
+        while (received.size() < datagrams) {
+            int filled = batch.receive();
+            for (int slot = 0; slot < filled; slot++) {
+                addDatagrams(batch, slot, received);
+            }
+            pause("datagrams, only " + received.size() + " have come");
+        }
+        return received;
+    }
+
+    /** For loops that wait: lets the test's time limit, which interrupts, end them. */
+    static void pause(String expected) {
+        if (Thread.currentThread().isInterrupted()) {
+            throw new AssertionError("still waiting for " + expected);
+        }
+        Thread.onSpinWait();
+    }
+
+    private static void addDatagrams(ReceiveBatch batch, int slot, List<byte[]> received) {
+        int length = batch.lengthBytes(slot);
+        int stride = Math.max(1, batch.segmentBytes(slot));
+        for (int at = 0; at < length; at += stride) {
+            received.add(bytes(batch.buffer(), batch.offset(slot) + at, Math.min(stride, length - at)));
+        }
+    }
+
+    static byte[] bytes(MemorySegment from, long offset, int length) {
+        return from.asSlice(offset, length).toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    final void queueDatagram(TransmitQueue queue, UdpPeer peer, long offset, int length) {
+        queue.begin(peer, length);
+        queue.append(memory, offset, length);
+    }
+
+    @Test
+    void deliversDatagramWithItsSource() throws IOException {
+        TransmitQueue queue = newQueue(4, 4);
+        queueDatagram(queue, receiverPeer(), 100, 64);
+        assertThat(queue.pendingMessages()).isEqualTo(1);
+        assertThat(queue.flush()).isEqualTo(1);
+        assertThat(queue.isEmpty()).isTrue();
+
+        ReceiveBatch batch = receiver.newReceiveBatch(arena, 4);
+        while (batch.receive() == 0) {
+            pause("a datagram");
+        }
+        assertThat(batch.lengthBytes(0)).isEqualTo(64);
+        assertThat(batch.segmentBytes(0)).isEqualTo(64);
+        assertThat(bytes(batch.buffer(), batch.offset(0), 64)).isEqualTo(bytes(memory, 100, 64));
+        UdpPeer source = UdpPeer.of(sender.localAddress());
+        assertThat(batch.isFrom(source, 0)).isTrue();
+        assertThat(batch.isFrom(receiverPeer(), 0)).isFalse();
+        assertThat(batch.source(0)).isEqualTo(source);
+        assertThat(batch.receive()).isZero();
+    }
+
+    @Test
+    void gathersPieces() throws IOException {
+        TransmitQueue queue = newQueue(4, 16);
+        queue.begin(receiverPeer(), 12 + 4096 + 4);
+        queue.append(memory, 0, 12);
+        queue.append(memory, 5000, 4096);
+        queue.append(memory, 20, 4);
+        queue.flush();
+
+        byte[] expected = new byte[12 + 4096 + 4];
+        System.arraycopy(bytes(memory, 0, 12), 0, expected, 0, 12);
+        System.arraycopy(bytes(memory, 5000, 4096), 0, expected, 12, 4096);
+        System.arraycopy(bytes(memory, 20, 4), 0, expected, 12 + 4096, 4);
+        assertThat(receive(receiver.newReceiveBatch(arena, 2), 1)).containsExactly(expected);
+    }
+
+    @Test
+    void deliversBatchInOrder() throws IOException {
+        TransmitQueue queue = newQueue(64, 64);
+        List<byte[]> expected = new ArrayList<>();
+        for (int i = 0; i < 64; i++) {
+            int length = 40 + i % 7;
+            queueDatagram(queue, receiverPeer(), i * 100L, length);
+            expected.add(bytes(memory, i * 100L, length));
+        }
+        queue.flush();
+        assertThat(receive(receiver.newReceiveBatch(arena, 8), 64)).containsExactlyElementsOf(expected);
+        assertThat(queue.sentDatagrams()).isEqualTo(64);
+    }
+
+    @Test
+    void sendsRunsOfEqualDatagramsUnchanged() throws IOException {
+        TransmitQueue queue = newQueue(256, 512);
+        List<byte[]> expected = new ArrayList<>();
+        int[] lengths = {1000, 1000, 1000, 400, 1000, 1000, 2000, 4124, 4124, 4124};
+        for (int i = 0; i < 200; i++) {
+            int length = lengths[i % lengths.length];
+            queueDatagram(queue, receiverPeer(), i * 4000L, length);
+            expected.add(bytes(memory, i * 4000L, length));
+        }
+        while (!queue.isEmpty()) {
+            queue.flush();
+        }
+        assertThat(receive(receiver.newReceiveBatch(arena, 16), 200)).containsExactlyElementsOf(expected);
+    }
+
+    @Test
+    void returnsToFrontWhenAllIsSent() throws IOException {
+        TransmitQueue queue = newQueue(2, 2);
+        ReceiveBatch batch = receiver.newReceiveBatch(arena, 2);
+        for (int i = 0; i < 5; i++) {
+            assertThat(queue.hasRoom(2, 2)).isTrue();
+            assertThat(queue.hasRoom(3, 2)).isFalse();
+            assertThat(queue.hasRoom(2, 3)).isFalse();
+            queueDatagram(queue, receiverPeer(), 0, 10);
+            queueDatagram(queue, receiverPeer(), 0, 20);
+            assertThat(queue.hasRoom(0, 1)).isFalse();
+            queue.flush();
+            assertThat(receive(batch, 2)).containsExactly(bytes(memory, 0, 10), bytes(memory, 0, 20));
+        }
+    }
+
+    @Test
+    void answersToManySources() throws IOException {
+        List<UdpSocket> others = new ArrayList<>();
+        try {
+            for (int i = 0; i < 5; i++) {
+                UdpSocket other = UdpSocket.open(loopback(), 0, options);
+                others.add(other);
+                TransmitQueue queue = other.newTransmitQueue(arena, 1, 1, (peer, n, bytes, errno) -> {});
+                queue.begin(receiverPeer(), 8 + i);
+                queue.append(memory, 0, 8 + i);
+                queue.flush();
+            }
+            ReceiveBatch batch = receiver.newReceiveBatch(arena, 3);
+            List<String> seen = new ArrayList<>();
+            while (seen.size() < 5) {
+                int filled = batch.receive();
+                pause("datagrams of five senders");
+                for (int slot = 0; slot < filled; slot++) {
+                    seen.add(batch.source(slot) + " " + batch.lengthBytes(slot));
+                }
+            }
+            for (int i = 0; i < 5; i++) {
+                assertThat(seen).contains(UdpPeer.of(others.get(i).localAddress()) + " " + (8 + i));
+            }
+        } finally {
+            others.forEach(UdpSocket::close);
+        }
+    }
+
+    @Test
+    void reportsDatagramLongerThanThePath() throws IOException {
+        // On the usual loopback MTU of 65536 the longest datagram passes with IPv4's header and not with IPv6's.
+        UdpPeer peer = receiverPeer();
+        boolean passes = 65_507 + 8 + (peer.isIpv4() ? 20 : 40) <= NetworkRoutes.mtuBytes(loopback());
+        TransmitQueue queue = newQueue(4, 4);
+        queueDatagram(queue, peer, 0, 65_507);
+        queueDatagram(queue, peer, 0, 10);
+        assertThat(queue.flush()).isEqualTo(passes ? 2 : 1);
+        assertThat(queue.isEmpty()).isTrue();
+        List<byte[]> received = receive(receiver.newReceiveBatch(arena, 4), passes ? 2 : 1);
+        assertThat(received.getLast()).isEqualTo(bytes(memory, 0, 10));
+        assertThat(refused).isEqualTo(passes ? List.of() : List.of(peer + " 1x65507 EMSGSIZE"));
+    }
+
+    @Test
+    void ignoresThatNobodyListens() throws IOException {
+        UdpPeer nobody = receiverPeer();
+        receiver.close();
+        TransmitQueue queue = newQueue(4, 4);
+        ReceiveBatch batch = sender.newReceiveBatch(arena, 4);
+        for (int i = 0; i < 3; i++) {
+            queueDatagram(queue, nobody, 0, 10);
+            assertThat(queue.flush()).isEqualTo(1);
+            assertThat(batch.receive()).isZero();
+        }
+        assertThat(refused).isEmpty();
+    }
+
+    @Test
+    void waitEndsWhenDatagramArrives() throws IOException {
+        TransmitQueue queue = newQueue(1, 1);
+        ReceiveBatch batch = receiver.newReceiveBatch(arena, 1);
+        try (UdpWaiter waiter = UdpWaiter.of(List.of(receiver))) {
+            queueDatagram(queue, receiverPeer(), 0, 10);
+            queue.flush();
+            int filled;
+            do {
+                waiter.await(LONG_NANOS, false);
+                filled = batch.receive();
+            } while (filled == 0);
+            assertThat(batch.lengthBytes(0)).isEqualTo(10);
+        }
+    }
+
+    @Test
+    void waitEndsWhenAnySocketIsWritable() throws IOException {
+        try (UdpWaiter waiter = UdpWaiter.of(List.of(sender, receiver))) {
+            waiter.await(LONG_NANOS, true);
+            waiter.await(0, false);
+            assertThat(receiver.newReceiveBatch(arena, 1).receive()).isZero();
+        }
+    }
+
+    @Test
+    void wakesSleeperFromAnotherThread() throws Exception {
+        try (UdpWaiter waiter = UdpWaiter.of(List.of(receiver))) {
+            for (int i = 0; i < 200; i++) {
+                Thread waker = Thread.ofPlatform().start(waiter::wake);
+                waiter.await(LONG_NANOS, false);
+                waker.join();
+                // A wake-up that came after a return without reason is used up here.
+                waiter.await(0, false);
+            }
+        }
+    }
+
+    @Test
+    void wakeBeforeWaitIsNotLost() throws IOException {
+        try (UdpWaiter waiter = UdpWaiter.of(List.of(receiver))) {
+            for (int i = 0; i < 3; i++) {
+                waiter.wake();
+                waiter.wake();
+                waiter.await(LONG_NANOS, false);
+            }
+        }
+    }
+
+    @Test
+    void waitEndsWhenTimeIsOver() throws IOException {
+        try (UdpWaiter waiter = UdpWaiter.of(List.of(receiver))) {
+            long start = System.nanoTime();
+            waiter.await(2_000_000, false);
+            waiter.await(0, false);
+            assertThat(System.nanoTime() - start).isPositive();
+        }
+    }
+
+    @Test
+    void wakeAfterCloseDoesNothing() throws IOException {
+        UdpWaiter waiter = UdpWaiter.of(List.of(receiver));
+        waiter.close();
+        waiter.close();
+        waiter.wake();
+        waiter.wake();
+        assertThat(receiver.newReceiveBatch(arena, 1).receive()).isZero();
+    }
+
+    @Test
+    void allocatesNothingToSendAndReceive() throws IOException {
+        TransmitQueue queue = newQueue(64, 256);
+        ReceiveBatch batch = receiver.newReceiveBatch(arena, 16);
+        UdpPeer peer = receiverPeer();
+        UdpPeer source = UdpPeer.of(sender.localAddress());
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long least = Long.MAX_VALUE;
+        // How many rounds the compiler takes to do away with temporary objects depends on the machine's load.
+        while (least > 0) {
+            pause("an exchange that allocates nothing; the best one allocated " + least + " bytes");
+            long before = threads.getCurrentThreadAllocatedBytes();
+            exchange(queue, batch, peer, source, 500);
+            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+        }
+        assertThat(least).as("bytes allocated by 500 exchanges").isZero();
+    }
+
+    private void exchange(TransmitQueue queue, ReceiveBatch batch, UdpPeer peer, UdpPeer source, int rounds)
+            throws IOException {
+        for (int i = 0; i < rounds; i++) {
+            for (int n = 0; n < 4; n++) {
+                queue.begin(peer, 12 + 1024);
+                queue.append(memory, 0, 12);
+                queue.append(memory, 4096, 1024);
+            }
+            queue.flush();
+            long missing = 4 * (12 + 1024);
+            while (missing > 0) {
+                int filled = batch.receive();
+                pause("an exchange");
+                for (int slot = 0; slot < filled; slot++) {
+                    if (batch.isFrom(source, slot) && batch.segmentBytes(slot) == 12 + 1024) {
+                        missing -= batch.lengthBytes(slot);
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void refusesMisuse() {
+        TransmitQueue queue = newQueue(2, 2);
+        UdpPeer peer = receiverPeer();
+        assertThatThrownBy(() -> queue.append(memory, 0, 1)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> queue.begin(peer, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> queue.begin(peer, 65_508)).isInstanceOf(IllegalArgumentException.class);
+        UdpPeer otherFamily = peer.isIpv4() ? UdpPeer.of(1, 1, 1, 0) : UdpPeer.of(0, 0xffff_7f00_0001L, 1, 0);
+        assertThatThrownBy(() -> queue.begin(otherFamily, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("cannot be reached");
+        queue.begin(peer, 10);
+        assertThatThrownBy(() -> queue.append(memory, 0, 11)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> queue.append(memory, MEMORY_BYTES - 9, 10))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> queue.append(memory, -1, 10)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> queue.append(memory, Long.MAX_VALUE, 10))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> queue.append(MemorySegment.ofArray(new byte[10]), 0, 10))
+                .isInstanceOf(IllegalArgumentException.class);
+        queue.append(memory, 0, 9);
+        assertThatThrownBy(queue::flush).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> queue.begin(peer, 1)).isInstanceOf(IllegalStateException.class);
+        queue.append(memory, 0, 1);
+        assertThatThrownBy(() -> receiver.newReceiveBatch(arena, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> newQueue(0, 1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> UdpSocket.open(loopback(), 70_000, options))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void failsAfterClose() throws IOException {
+        TransmitQueue queue = newQueue(2, 2);
+        ReceiveBatch batch = sender.newReceiveBatch(arena, 2);
+        queueDatagram(queue, receiverPeer(), 0, 10);
+        sender.close();
+        sender.close();
+        assertThatThrownBy(queue::flush).isInstanceOfAny(LinuxException.class, ClosedChannelException.class);
+        assertThatThrownBy(batch::receive).isInstanceOfAny(LinuxException.class, ClosedChannelException.class);
+    }
+
+    @Test
+    void saysWhoHasThePort() throws IOException {
+        int port = receiver.localAddress().getPort();
+        assertThatThrownBy(() -> UdpSocket.open(loopback(), port, options))
+                .isInstanceOf(PortTakenException.class)
+                .hasMessageContaining("UDP port " + port)
+                .hasMessageContaining("process " + ProcessHandle.current().pid())
+                .hasMessageContaining("another address");
+    }
+
+    @Test
+    void saysThatAddressIsNotLocal() throws IOException {
+        // Documentation addresses, which nobody has.
+        InetAddress foreign =
+                InetAddress.ofLiteral(loopback() instanceof java.net.Inet4Address ? "192.0.2.1" : "2001:db8::1");
+        assertThatThrownBy(() -> UdpSocket.open(foreign, 0, options))
+                .isInstanceOf(LinuxException.class)
+                .hasMessageContaining("no interface of this machine has the address")
+                .hasMessageContaining("127.0.0.1");
+    }
+
+    @Test
+    void tellsBufferSizes() throws IOException {
+        try (UdpSocket small = UdpSocket.open(
+                loopback(), 0, options.withReceiveBufferBytes(65_536).withSendBufferBytes(65_536))) {
+            assertThat(small.receiveBufferBytes()).isBetween(65_536, 2 * 65_536);
+            assertThat(small.sendBufferBytes()).isBetween(65_536, 2 * 65_536);
+            assertThat(small.description()).contains(small.receiveBufferBytes() + " bytes");
+        }
+    }
+}
