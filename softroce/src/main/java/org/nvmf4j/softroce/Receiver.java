@@ -24,8 +24,6 @@ final class Receiver {
     private static final int SLOTS = 16;
     /** Packets of other vectors that may wait there: see {@link #handOver}. */
     private static final int MAX_HANDED_OVER = 1024;
-    /** How often, in batches, the kernel is asked what it dropped: that takes a system call. */
-    private static final int DROP_CHECK_MASK = 0xFFF;
 
     private final SoftRoceVector vector;
     private final SoftRoceStatistics statistics;
@@ -45,8 +43,6 @@ final class Receiver {
 
     /** The queue pair of the last packet, which has not been settled yet. */
     private @Nullable SoftRoceQueuePair current;
-
-    private int batches;
 
     Receiver(SoftRoceVector vector, UdpSocket socket, @Nullable PacketTap tap, Arena arena) {
         this.vector = vector;
@@ -79,9 +75,6 @@ final class Receiver {
         settleCurrent();
         statistics.add(Counter.BATCHES_RECEIVED, 1);
         statistics.add(Counter.BUFFERS_RECEIVED, slots);
-        if ((++batches & DROP_CHECK_MASK) == 0) {
-            noteKernelDrops();
-        }
         return slots;
     }
 
@@ -201,7 +194,8 @@ final class Receiver {
         settleCurrent();
     }
 
-    private void noteKernelDrops() {
+    /** Asks the kernel what it dropped: that takes a system call. */
+    void noteKernelDrops() {
         long drops = socket.receiveDrops();
         if (drops > 0) {
             statistics.set(Counter.DROPPED_RECEIVE_BUFFER, drops);

@@ -9,6 +9,7 @@ import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.QueuePairState;
+import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
 
 /**
@@ -197,10 +198,15 @@ final class SoftRoceConnection implements Connection {
         }
     }
 
-    /** REJ: the peer refused the request, or the reply. */
+    /** REJ: the peer refused the request, or gave up before it had the reply. */
     void onRejected(int reason, byte[] privateData) {
-        if (finish()) {
+        if (!finish()) {
+            return;
+        }
+        if (asked == null) {
             handler.onRejected(this, reason, privateData);
+        } else {
+            tellEnd("the peer took its connection request back: " + RejectReason.words(reason));
         }
     }
 

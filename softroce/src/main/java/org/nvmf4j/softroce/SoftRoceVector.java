@@ -340,8 +340,11 @@ final class SoftRoceVector implements CompletionVector {
         connections.remove(connection);
     }
 
-    /** Adds this vector's counts to those of others; from any thread. */
+    /** Adds this vector's counts to those of others; from any thread. What only the kernel knows is there at the next call. */
     void addCountersTo(Map<String, Long> sums) {
+        if (!closed) {
+            execute(receiver::noteKernelDrops);
+        }
         SoftRoceStatistics all = new SoftRoceStatistics();
         for (Counter counter : Counter.values()) {
             all.add(counter, statistics.get(counter));
