@@ -10,6 +10,7 @@ module org.nvmf4j.cli {
     requires org.nvmf4j.linux;
     requires info.picocli;
     requires tools.jackson.core;
+    requires me.tongfei.progressbar;
 
     opens org.nvmf4j.cli to
             info.picocli;
