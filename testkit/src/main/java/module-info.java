@@ -4,6 +4,9 @@ module org.nvmf4j.testkit {
     requires transitive org.nvmf4j.verbs;
     requires transitive org.junit.jupiter.api;
     requires transitive org.assertj.core;
+    requires java.management;
+    requires jdk.management;
 
     exports org.nvmf4j.testkit;
+    exports org.nvmf4j.testkit.contract;
 }

@@ -1,0 +1,96 @@
+package org.nvmf4j.testkit.contract;
+
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import org.nvmf4j.verbs.AccessFlag;
+import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.VerbsException;
+
+/** A device, a protection domain, and all endpoints and memory that a test made on it. */
+final class Node {
+    static final EnumSet<AccessFlag> ALL = EnumSet.allOf(AccessFlag.class);
+
+    final Device device;
+    final ProtectionDomain domain;
+    final List<Endpoint> endpoints = new ArrayList<>();
+    final List<GuardedMemory> memories = new ArrayList<>();
+    /** The vector whose progress runs, or −1. */
+    int progressing = -1;
+
+    private boolean closed;
+
+    Node(Device device) throws VerbsException {
+        this.device = device;
+        this.domain = device.allocateProtectionDomain();
+    }
+
+    Endpoint endpoint() throws VerbsException {
+        return endpoint(Endpoint.DEFAULT_DEPTH);
+    }
+
+    Endpoint endpoint(int depth) throws VerbsException {
+        return new Endpoint(this, 0, depth, depth);
+    }
+
+    Endpoint endpointOnVector(int vector) throws VerbsException {
+        return new Endpoint(this, vector, Endpoint.DEFAULT_DEPTH, Endpoint.DEFAULT_DEPTH);
+    }
+
+    /** An endpoint whose sends and receives complete in queues that it may share with others. */
+    Endpoint endpoint(CompletionQueue sends, CompletionQueue receives, int depth) throws VerbsException {
+        return new Endpoint(this, sends, receives, depth, depth);
+    }
+
+    /** Memory with every right. */
+    GuardedMemory memory(long bytes) throws VerbsException {
+        return memory(bytes, ALL);
+    }
+
+    GuardedMemory memory(long bytes, EnumSet<AccessFlag> access) throws VerbsException {
+        return memory(domain, bytes, access);
+    }
+
+    GuardedMemory memory(ProtectionDomain of, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
+        GuardedMemory memory = new GuardedMemory(of, bytes, access);
+        memories.add(memory);
+        return memory;
+    }
+
+    /** One turn of every vector and completion queue. */
+    int progress() {
+        if (closed) {
+            return 0;
+        }
+        int work = 0;
+        for (int i = 0; i < device.attributes().vectors(); i++) {
+            progressing = i;
+            work += device.vector(i).progress();
+            progressing = -1;
+        }
+        for (int i = 0; i < endpoints.size(); i++) {
+            work += endpoints.get(i).poll();
+        }
+        return work;
+    }
+
+    void closeDevice() {
+        if (!closed) {
+            closed = true;
+            device.close();
+        }
+    }
+
+    /** Closes from inside out. */
+    void close() {
+        if (closed) {
+            return;
+        }
+        List.copyOf(endpoints).forEach(Endpoint::close);
+        memories.forEach(GuardedMemory::close);
+        domain.close();
+        closeDevice();
+    }
+}

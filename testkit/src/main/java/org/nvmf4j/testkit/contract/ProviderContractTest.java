@@ -1,0 +1,115 @@
+package org.nvmf4j.testkit.contract;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.VerbsProvider;
+
+/**
+ * The contract of verbs: every provider's tests extend this class. The tests drive both devices from one thread by calling {@link
+ * org.nvmf4j.verbs.CompletionVector#progress} again and again, but where they are about threads; time is only the bound after which
+ * a test that waits in vain fails.
+ */
+public abstract class ProviderContractTest
+        implements TransferContract,
+                ScatterGatherContract,
+                ReceiverNotReadyContract,
+                RemoteAccessContract,
+                LocalAccessContract,
+                InvalidateContract,
+                QueueContract,
+                ErrorStateContract,
+                ConnectContract,
+                DisconnectContract,
+                VectorContract,
+                AllocationContract,
+                CloseContract {
+    private @Nullable Fabric fabric;
+
+    /** The provider under test. */
+    protected abstract VerbsProvider provider();
+
+    /** Options of a device that others can reach: its address must be free. */
+    protected DeviceOptions targetOptions() {
+        return DeviceOptions.at(randomLoopbackAddress());
+    }
+
+    /** Options of a device that reaches another one. */
+    protected DeviceOptions hostOptions(InetAddress target) {
+        return DeviceOptions.towards(target);
+    }
+
+    /** An address that a host can try to reach and where no device is. */
+    protected InetAddress deadAddress() {
+        return randomLoopbackAddress();
+    }
+
+    /** Whether posting, progress and polling allocate nothing on this provider in steady state. */
+    @Override
+    public boolean allocatesNothing() {
+        return true;
+    }
+
+    /** A random 127.x.y.z, which is as good as surely free. */
+    protected static InetAddress randomLoopbackAddress() {
+        int host = ThreadLocalRandom.current().nextInt(1 << 16, 0xff_ffff);
+        byte[] address = {127, (byte) (host >> 16), (byte) (host >> 8), (byte) host};
+        try {
+            return InetAddress.getByAddress(address);
+        } catch (UnknownHostException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Override
+    public final Fabric fabric() throws VerbsException {
+        return fabric(1);
+    }
+
+    @Override
+    public final Fabric fabric(int vectors) throws VerbsException {
+        if (fabric == null) {
+            fabric = newFabric(vectors);
+        }
+        return fabric;
+    }
+
+    @Override
+    public final Fabric newFabric(int vectors) throws VerbsException {
+        Device target = Device.open(provider(), targetOptions().withVectors(vectors));
+        try {
+            InetAddress address = target.attributes().localAddress();
+            return new Fabric(
+                    target, Device.open(provider(), hostOptions(address).withVectors(vectors)));
+        } catch (VerbsException | RuntimeException e) {
+            target.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public final Device openLike(Device other) throws VerbsException {
+        return Device.open(
+                provider(), targetOptions().withLocalAddress(other.attributes().localAddress()));
+    }
+
+    @Override
+    public final InetAddress nobodysAddress() {
+        return deadAddress();
+    }
+
+    @AfterEach
+    final void closeFabric() {
+        Fabric opened = fabric;
+        fabric = null;
+        if (opened != null) {
+            Objects.requireNonNull(opened).close();
+        }
+    }
+}
