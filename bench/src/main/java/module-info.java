@@ -5,4 +5,6 @@ module org.nvmf4j.bench {
     requires org.nvmf4j.linux;
     requires HdrHistogram;
     requires tools.jackson.core;
+
+    exports org.nvmf4j.bench;
 }

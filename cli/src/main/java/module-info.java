@@ -10,6 +10,9 @@ module org.nvmf4j.cli {
     requires org.nvmf4j.linux;
     requires info.picocli;
     requires tools.jackson.core;
+    requires me.tongfei.progressbar;
+    requires java.management;
+    requires HdrHistogram;
 
     opens org.nvmf4j.cli to
             info.picocli;

@@ -15,6 +15,9 @@ final class Failures {
     /** Exit status of a command that failed. */
     static final int FAILED = 1;
 
+    /** Exit status of a command that a signal ended, as a shell would say it of SIGINT. */
+    static final int INTERRUPTED = 130;
+
     private Failures() {}
 
     static int onWrongUsage(ParameterException e, String[] args) {
@@ -26,7 +29,7 @@ final class Failures {
 
     static int onFailure(Exception e, CommandLine command, @Nullable ParseResult parsed) {
         command.getErr().println(name(command) + ": " + explain(e));
-        if (CommonOptions.isVerbose(command)) {
+        if (Verbosity.of(command)) {
             e.printStackTrace(command.getErr());
         }
         return FAILED;

@@ -4,6 +4,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
@@ -17,10 +18,27 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         usageHelpAutoWidth = true,
         sortOptions = false,
-        subcommands = {HelpCommand.class})
+        subcommands = {
+            ServeCommand.class,
+            DiscoverCommand.class,
+            IdCtrlCommand.class,
+            IdNsCommand.class,
+            ListNsCommand.class,
+            CopyCommand.class,
+            BenchCommand.class,
+            DemoCommand.class,
+            HelpCommand.class
+        })
 public final class Main implements Runnable {
     @Spec
     private CommandSpec spec;
+
+    @Option(
+            names = {Verbosity.SHORT_OPTION, Verbosity.OPTION},
+            scope = ScopeType.INHERIT,
+            description = "Say more, and show the stack trace of a failure.")
+    @SuppressWarnings("UnusedVariable") // read by name, see Verbosity
+    private boolean verbose;
 
     private Main() {}
 

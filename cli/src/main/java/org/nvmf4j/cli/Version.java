@@ -6,10 +6,15 @@ import picocli.CommandLine.IVersionProvider;
 final class Version implements IVersionProvider {
     @Override
     public String[] getVersion() {
-        String version = Main.class.getPackage().getImplementationVersion();
         return new String[] {
-            "nvmf " + (version == null ? "(not packaged)" : version) + ", Java " + Runtime.version() + " on "
-                    + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+            name() + ", Java " + Runtime.version() + " on " + System.getProperty("os.name") + " "
+                    + System.getProperty("os.arch")
         };
+    }
+
+    /** {@code nvmf} and the version. */
+    static String name() {
+        String version = Main.class.getPackage().getImplementationVersion();
+        return "nvmf " + (version == null ? "(not packaged)" : version);
     }
 }

@@ -8,11 +8,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.Cns;
@@ -40,7 +40,9 @@ final class Association {
     private final AdminQueue adminQueue;
     private final AdminClient admin;
     private final AsyncEvents events;
-    private final List<IoQueue> queues = new CopyOnWriteArrayList<>();
+    /** Replaced, never changed. */
+    private volatile IoQueue[] queues = {};
+
     private final AtomicReference<@Nullable HostException> failure = new AtomicReference<>();
     private final CompletableFuture<HostException> lost = new CompletableFuture<>();
     private int controllerId;
@@ -48,7 +50,7 @@ final class Association {
     private int version;
     private IdentifyController identify = new IdentifyController();
     private boolean enabled;
-    private boolean closed;
+    private volatile boolean closed;
 
     /** Does nothing yet; {@link #bringUp} follows. */
     Association(QueueContext context, HostOptions options, String subsystemNqn, int keepAliveMillis) {
@@ -164,8 +166,10 @@ final class Association {
 
     private long completedCommands() {
         long sum = adminQueue.completedCommands();
-        for (IoQueue queue : queues) {
-            sum += queue.completedCommands();
+        // By index, for this runs beside I/O and an iterator would allocate.
+        IoQueue[] open = queues;
+        for (int i = 0; i < open.length; i++) {
+            sum += open[i].completedCommands();
         }
         return sum;
     }
@@ -184,13 +188,22 @@ final class Association {
                 inCapsuleBytes(),
                 connectCommand(qid, queueSize - 1, controllerId, 0),
                 this::lose);
-        queues.add(queue);
-        var _ = queue.closed().thenRun(() -> queues.remove(queue));
+        changeQueues(open -> open.add(queue));
+        var _ = queue.closed().thenRun(() -> changeQueues(open -> open.remove(queue)));
         HostException cause = failure.get();
-        if (cause != null) {
-            queue.fail(cause);
+        if (cause != null || closed) {
+            // Whoever ended the association may not have seen this queue.
+            queue.fail(cause != null ? cause : new HostException("the controller was closed"));
         }
         return queue;
+    }
+
+    private void changeQueues(Consumer<List<IoQueue>> change) {
+        synchronized (lost) {
+            List<IoQueue> open = new ArrayList<>(List.of(queues));
+            change.accept(open);
+            queues = open.toArray(IoQueue[]::new);
+        }
     }
 
     /** Connects an I/O queue; on failure it is let go. */
@@ -234,7 +247,7 @@ final class Association {
             return;
         }
         closed = true;
-        List<IoQueue> open = new ArrayList<>(queues);
+        List<IoQueue> open = List.of(queues);
         for (IoQueue queue : open) {
             if (queue.lane().hasOwnThread()) {
                 var _ = queue.disconnect();

@@ -19,6 +19,7 @@ public final class HostOptions {
     private final @Nullable FaultOptions faults;
     private final int queueSize;
     private final int ioQueues;
+    private final int vectors;
     private final int keepAliveMillis;
     private final int connectTimeoutMillis;
     private final int commandTimeoutMillis;
@@ -35,6 +36,7 @@ public final class HostOptions {
         faults = b.faults;
         queueSize = b.queueSize;
         ioQueues = b.ioQueues;
+        vectors = b.vectors;
         keepAliveMillis = b.keepAliveMillis;
         connectTimeoutMillis = b.connectTimeoutMillis;
         commandTimeoutMillis = b.commandTimeoutMillis;
@@ -89,6 +91,14 @@ public final class HostOptions {
         return ioQueues;
     }
 
+    /**
+     * Completion vectors to ask the device for, so lanes: 1 puts everything on one; 0, the default, has the admin queues on one lane and
+     * each I/O queue on another. A device may have fewer.
+     */
+    public int vectors() {
+        return vectors;
+    }
+
     /** How long a controller outlives its host without a sign of life, 0 for ever. Default 5000. */
     public int keepAliveMillis() {
         return keepAliveMillis;
@@ -121,7 +131,7 @@ public final class HostOptions {
     DeviceOptions deviceTowards(InetAddress target) {
         return DeviceOptions.towards(target)
                 .withLocalAddress(localAddress)
-                .withVectors(ioQueues + 1)
+                .withVectors(vectors == 0 ? ioQueues + 1 : vectors)
                 .withPathMtuBytes(pathMtuBytes)
                 .withPcapFile(pcapFile)
                 .withFaults(faults);
@@ -137,6 +147,7 @@ public final class HostOptions {
         private @Nullable FaultOptions faults;
         private int queueSize = 128;
         private int ioQueues = 1;
+        private int vectors;
         private int keepAliveMillis = 5_000;
         private int connectTimeoutMillis = 10_000;
         private int commandTimeoutMillis = 30_000;
@@ -186,6 +197,11 @@ public final class HostOptions {
             return this;
         }
 
+        public Builder vectors(int value) {
+            vectors = value;
+            return this;
+        }
+
         public Builder keepAliveMillis(int value) {
             keepAliveMillis = value;
             return this;
@@ -224,6 +240,7 @@ public final class HostOptions {
         public HostOptions build() {
             range("queue size", queueSize, 2, 1024);
             range("number of I/O queues", ioQueues, 1, 1024);
+            range("number of completion vectors", vectors, 0, 1025);
             range("keep-alive timeout in ms", keepAliveMillis, 0, Integer.MAX_VALUE);
             range("connect timeout in ms", connectTimeoutMillis, 1, Integer.MAX_VALUE);
             range("command timeout in ms", commandTimeoutMillis, 1, Integer.MAX_VALUE);

@@ -1,6 +1,8 @@
 package org.nvmf4j.nvme;
 
-/** Opcodes of the Admin command set (NVMe Base 2.0, figure 138). */
+import java.util.Locale;
+
+/** Opcodes of the Admin command set (NVMe Base 2.0). */
 public final class AdminOpcode {
     public static final int DELETE_IO_SQ = 0x00;
     public static final int CREATE_IO_SQ = 0x01;
@@ -58,7 +60,7 @@ public final class AdminOpcode {
             case SECURITY_RECEIVE -> "Security Receive";
             case SANITIZE -> "Sanitize";
             case GET_LBA_STATUS -> "Get LBA Status";
-            default -> String.format("Admin opcode 0x%02x", opcode);
+            default -> String.format(Locale.ROOT, "Admin opcode 0x%02x", opcode);
         };
     }
 }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The Asymmetric Namespace Access log page (NVMe Base 2.0, figure 222).
+ * The Asymmetric Namespace Access log page (NVMe Base 2.0).
  *
  * @param changeCount of the log, unsigned
  * @param groups at most 65,535

@@ -1,5 +1,7 @@
 package org.nvmf4j.nvme;
 
+import java.util.Locale;
+
 /**
  * An asynchronous event as an int: the result of an Asynchronous Event Request, which is type in bits 2:0, information in bits 15:8
  * and log page in bits 23:16 (NVMe Base 2.0, section 5.2). Also the bits that say which notices a controller sends and a host wants.
@@ -58,7 +60,9 @@ public final class AsyncEvent {
             case 0x03_01_02 -> "firmware activation starting";
             case 0x0c_03_02 -> "asymmetric namespace access changed";
             case 0x70_f0_02 -> "discovery log page changed";
-            default -> String.format("%s 0x%02x, %s", typeName(type(event)), info(event), LogPage.name(logPage(event)));
+            default ->
+                String.format(
+                        Locale.ROOT, "%s 0x%02x, %s", typeName(type(event)), info(event), LogPage.name(logPage(event)));
         };
     }
 

@@ -1,6 +1,8 @@
 package org.nvmf4j.nvme;
 
-/** What an Identify command asks for: values of CNS (NVMe Base 2.0, figure 274). Every answer has {@link #DATA_BYTES}. */
+import java.util.Locale;
+
+/** What an Identify command asks for: values of CNS (NVMe Base 2.0). Every answer has {@link #DATA_BYTES}. */
 public final class Cns {
     public static final int DATA_BYTES = 4096;
 
@@ -48,7 +50,7 @@ public final class Cns {
             case NAMESPACE_ATTACHED_CONTROLLER_LIST -> "namespace attached controller list";
             case CONTROLLER_LIST -> "controller list";
             case COMMAND_SETS -> "I/O command sets";
-            default -> String.format("CNS 0x%02x", cns);
+            default -> String.format(Locale.ROOT, "CNS 0x%02x", cns);
         };
     }
 }

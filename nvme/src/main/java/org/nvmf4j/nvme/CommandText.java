@@ -1,6 +1,7 @@
 package org.nvmf4j.nvme;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
 /** Commands and completions in one line each, in the standard's words, for people who read captures and logs. Cold path only. */
 public final class CommandText {
@@ -29,7 +30,7 @@ public final class CommandText {
             }
         }
         if (SubmissionQueueEntry.flags(segment, offset) != SubmissionQueueEntry.FLAGS_SGL) {
-            text.append(String.format(" flags 0x%02x", SubmissionQueueEntry.flags(segment, offset)));
+            text.append(String.format(Locale.ROOT, " flags 0x%02x", SubmissionQueueEntry.flags(segment, offset)));
         }
         return text.append(' ')
                 .append(describeSgl(segment, offset + SubmissionQueueEntry.DPTR_OFFSET))
@@ -83,15 +84,21 @@ public final class CommandText {
             case SglDescriptor.IDENTIFIER_KEYED ->
                 (address | length | key) == 0
                         ? "no data"
-                        : String.format("SGL keyed address 0x%x length %d key 0x%x", address, length, key);
+                        : String.format(Locale.ROOT, "SGL keyed address 0x%x length %d key 0x%x", address, length, key);
             case SglDescriptor.IDENTIFIER_KEYED_INVALIDATE ->
-                String.format("SGL keyed, invalidate, address 0x%x length %d key 0x%x", address, length, key);
+                String.format(
+                        Locale.ROOT, "SGL keyed, invalidate, address 0x%x length %d key 0x%x", address, length, key);
             case SglDescriptor.IDENTIFIER_IN_CAPSULE ->
-                String.format("SGL in-capsule offset %s length %d", Long.toUnsignedString(address), length);
+                String.format(
+                        Locale.ROOT, "SGL in-capsule offset %s length %d", Long.toUnsignedString(address), length);
             default ->
                 String.format(
+                        Locale.ROOT,
                         "SGL type %xh subtype %xh address 0x%x length %d",
-                        SglDescriptor.type(segment, offset), SglDescriptor.subtype(segment, offset), address, length);
+                        SglDescriptor.type(segment, offset),
+                        SglDescriptor.subtype(segment, offset),
+                        address,
+                        length);
         };
     }
 
@@ -107,7 +114,7 @@ public final class CommandText {
                         .append(" ms");
                 int cattr = ConnectCommand.cattr(segment, offset);
                 if (cattr != 0) {
-                    text.append(String.format(" cattr 0x%x", cattr));
+                    text.append(String.format(Locale.ROOT, " cattr 0x%x", cattr));
                 }
             }
             case FabricsType.PROPERTY_GET ->
@@ -169,7 +176,7 @@ public final class CommandText {
             text.append(" submission ").append(FeaturesCommand.submissionQueues(value));
             text.append(" completion ").append(FeaturesCommand.completionQueues(value));
         } else {
-            text.append(String.format(" value 0x%x", value));
+            text.append(String.format(Locale.ROOT, " value 0x%x", value));
         }
     }
 
@@ -187,7 +194,7 @@ public final class CommandText {
                 text.append(
                         attributes == DatasetManagementCommand.AD_DEALLOCATE
                                 ? " deallocate"
-                                : String.format(" attributes 0x%x", attributes));
+                                : String.format(Locale.ROOT, " attributes 0x%x", attributes));
             }
             case IoOpcode.FLUSH -> {}
             default -> appendDwords(text, segment, offset);
@@ -207,6 +214,7 @@ public final class CommandText {
 
     private static void appendDwords(StringBuilder text, MemorySegment segment, long offset) {
         text.append(String.format(
+                Locale.ROOT,
                 " cdw10-15 0x%x 0x%x 0x%x 0x%x 0x%x 0x%x",
                 SubmissionQueueEntry.cdw10(segment, offset),
                 SubmissionQueueEntry.cdw11(segment, offset),

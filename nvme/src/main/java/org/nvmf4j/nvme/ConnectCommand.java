@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The Connect command (NVMe Base 2.0, section 6.3), read and written in place; {@code offset} is where the submission queue entry
+ * The Connect command (NVMe Base 2.0), read and written in place; {@code offset} is where the submission queue entry
  * begins. Its data is {@link ConnectData}.
  */
 public final class ConnectCommand {

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
 /**
- * The data of a Connect command, 1024 bytes (NVMe Base 2.0, figure 382).
+ * The data of a Connect command, 1024 bytes (NVMe Base 2.0).
  *
  * @param hostId the host's identifier, the same on all its connections
  * @param cntlid on the admin queue {@link #CNTLID_DYNAMIC}, on an I/O queue the controller that the admin queue was given

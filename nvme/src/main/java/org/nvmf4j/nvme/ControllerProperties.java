@@ -1,5 +1,7 @@
 package org.nvmf4j.nvme;
 
+import java.util.Locale;
+
 /** Where the controller's properties are, and what their bits mean (NVMe Base 2.0, section 3.1.3). */
 public final class ControllerProperties {
     /** Controller Capabilities, 8 bytes. */
@@ -182,7 +184,7 @@ public final class ControllerProperties {
             case CSTS -> "CSTS";
             case NSSR -> "NSSR";
             case CRTO -> "CRTO";
-            default -> String.format("property 0x%x", property);
+            default -> String.format(Locale.ROOT, "property 0x%x", property);
         };
     }
 }

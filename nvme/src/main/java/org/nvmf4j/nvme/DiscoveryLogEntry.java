@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * An entry of the discovery log page, 1024 bytes (NVMe Base 2.0, figure 265): where a subsystem is reached.
+ * An entry of the discovery log page, 1024 bytes (NVMe Base 2.0): where a subsystem is reached.
  *
  * @param trtype transport type: {@code TRTYPE_...}
  * @param adrfam address family: {@code ADRFAM_...}

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The discovery log page, {@link LogPage#DISCOVERY} (NVMe Base 2.0, figure 264): a header of 1024 bytes and entries of 1024 bytes. A
+ * The discovery log page, {@link LogPage#DISCOVERY} (NVMe Base 2.0): a header of 1024 bytes and entries of 1024 bytes. A
  * host reads the header, then the entries in pieces, then the header again: if the generation counter changed it begins anew.
  *
  * @param genctr generation counter, unsigned: changes with every change of the page

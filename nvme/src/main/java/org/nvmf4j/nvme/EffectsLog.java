@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Commands Supported and Effects log page (NVMe Base 2.0, figure 210): for each opcode whether the controller has it and what it
+ * Commands Supported and Effects log page (NVMe Base 2.0): for each opcode whether the controller has it and what it
  * changes. Setters return this structure.
  *
  * <p>Not safe for use by several threads.

@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Entry of the Error Information log page (NVMe Base 2.0, figure 206). Setters return this structure.
+ * Entry of the Error Information log page (NVMe Base 2.0). Setters return this structure.
  *
  * <p>Not safe for use by several threads.
  */

@@ -1,8 +1,9 @@
 package org.nvmf4j.nvme;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
-/** Types of Fabrics commands, in byte 4 of a command with opcode {@link AdminOpcode#FABRICS} (NVMe Base 2.0, figure 374). */
+/** Types of Fabrics commands, in byte 4 of a command with opcode {@link AdminOpcode#FABRICS} (NVMe Base 2.0). */
 public final class FabricsType {
     public static final int PROPERTY_SET = 0x00;
     public static final int CONNECT = 0x01;
@@ -33,7 +34,7 @@ public final class FabricsType {
             case AUTHENTICATION_SEND -> "Authentication Send";
             case AUTHENTICATION_RECEIVE -> "Authentication Receive";
             case DISCONNECT -> "Disconnect";
-            default -> String.format("Fabrics type 0x%02x", fctype);
+            default -> String.format(Locale.ROOT, "Fabrics type 0x%02x", fctype);
         };
     }
 }

@@ -1,6 +1,8 @@
 package org.nvmf4j.nvme;
 
-/** Feature identifiers (NVMe Base 2.0, figure 317). */
+import java.util.Locale;
+
+/** Feature identifiers (NVMe Base 2.0). */
 public final class Feature {
     public static final int ARBITRATION = 0x01;
     public static final int POWER_MANAGEMENT = 0x02;
@@ -44,7 +46,7 @@ public final class Feature {
             case RESERVATION_NOTIFICATION_MASK -> "Reservation Notification Mask";
             case RESERVATION_PERSISTENCE -> "Reservation Persistence";
             case NAMESPACE_WRITE_PROTECTION -> "Namespace Write Protection";
-            default -> String.format("feature 0x%02x", fid);
+            default -> String.format(Locale.ROOT, "feature 0x%02x", fid);
         };
     }
 }

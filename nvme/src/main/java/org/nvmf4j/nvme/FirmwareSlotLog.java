@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Firmware Slot Information log page (NVMe Base 2.0, figure 208). Setters return this structure.
+ * Firmware Slot Information log page (NVMe Base 2.0). Setters return this structure.
  *
  * <p>Not safe for use by several threads.
  */

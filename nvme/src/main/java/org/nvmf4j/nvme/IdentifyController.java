@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Identify Controller (NVMe Base 2.0, figure 275): what a controller is and has. Accessors have the standard's abbreviations; setters
+ * Identify Controller (NVMe Base 2.0): what a controller is and has. Accessors have the standard's abbreviations; setters
  * return this structure; what no fabrics target has, such as temperatures, can be read alone. Values are as on the wire; where a
  * number is an exponent or counts 16-byte units, a method beside it says bytes.
  *
@@ -12,25 +12,27 @@ import java.lang.foreign.MemorySegment;
 public final class IdentifyController extends DataStructure {
     public static final int SIZE_BYTES = 4096;
 
-    /** Several ports, several controllers, ANA reporting. */
+    /** CMIC: the subsystem has several ports. */
     public static final int CMIC_MULTI_PORT = 1;
-
+    /** CMIC: the subsystem has several controllers. */
     public static final int CMIC_MULTI_CONTROLLER = 1 << 1;
+    /** CMIC: reports asymmetric namespace access. */
     public static final int CMIC_ANA = 1 << 3;
 
-    /** 128-bit host identifiers; traffic based keep alive. */
+    /** CTRATT: host identifiers of 128 bits. */
     public static final int CTRATT_HOST_ID_128 = 1;
-
+    /** CTRATT: traffic based keep alive: any command restarts the timer. */
     public static final int CTRATT_TBKAS = 1 << 6;
 
     public static final int CNTRLTYPE_IO = 1;
     public static final int CNTRLTYPE_DISCOVERY = 2;
     public static final int CNTRLTYPE_ADMIN = 3;
 
-    /** SMART log page of each namespace; effects log page; extended data: log page offsets and lengths. */
+    /** LPA: a SMART log page for each namespace. */
     public static final int LPA_SMART_PER_NAMESPACE = 1;
-
+    /** LPA: there is an {@link EffectsLog}. */
     public static final int LPA_EFFECTS = 1 << 1;
+    /** LPA: log pages can be read from an offset. */
     public static final int LPA_EXTENDED_DATA = 1 << 2;
 
     public static final int ONCS_COMPARE = 1;
@@ -45,10 +47,11 @@ public final class IdentifyController extends DataStructure {
     /** There is a volatile write cache, so that Flush matters. */
     public static final int VWC_PRESENT = 1;
 
-    /** SGLs at any alignment; keyed data blocks; addresses that are offsets, for in-capsule data. */
+    /** SGLS: data at any alignment. */
     public static final int SGLS_BYTE_ALIGNED = 1;
-
+    /** SGLS: keyed data blocks. */
     public static final int SGLS_KEYED = 1 << 2;
+    /** SGLS: addresses that are offsets in the capsule. */
     public static final int SGLS_OFFSET = 1 << 20;
 
     /** All zeroes. */

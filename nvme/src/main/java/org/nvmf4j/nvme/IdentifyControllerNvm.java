@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Identify Controller of the NVM command set, CNS 06h (NVM Command Set 1.0, figure 102): limits of commands other than Read and Write.
+ * Identify Controller of the NVM command set, CNS 06h (NVM Command Set 1.0): limits of commands other than Read and Write.
  * Zero means no limit. Setters return this structure.
  *
  * <p>Not safe for use by several threads.

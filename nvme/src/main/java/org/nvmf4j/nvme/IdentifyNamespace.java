@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Identify Namespace of the NVM command set (NVM Command Set 1.0, figure 97). Accessors have the standard's abbreviations; setters
+ * Identify Namespace of the NVM command set (NVM Command Set 1.0). Accessors have the standard's abbreviations; setters
  * return this structure. Values are as on the wire.
  *
  * <p>Not safe for use by several threads.

@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * I/O command set independent Identify Namespace, CNS 08h (NVMe Base 2.0, figure 280). Accessors have the standard's abbreviations;
+ * I/O command set independent Identify Namespace, CNS 08h (NVMe Base 2.0). Accessors have the standard's abbreviations;
  * setters return this structure.
  *
  * <p>Not safe for use by several threads.

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Identify Namespace of the NVM command set, CNS 05h (NVM Command Set 1.0, figure 100): protection information formats. Setters return
+ * Identify Namespace of the NVM command set, CNS 05h (NVM Command Set 1.0): protection information formats. Setters return
  * this structure.
  *
  * <p>Not safe for use by several threads.

@@ -1,6 +1,8 @@
 package org.nvmf4j.nvme;
 
-/** Opcodes of the NVM command set (NVM Command Set 1.0, figure 22). */
+import java.util.Locale;
+
+/** Opcodes of the NVM command set (NVM Command Set 1.0). */
 public final class IoOpcode {
     public static final int FLUSH = 0x00;
     public static final int WRITE = 0x01;
@@ -35,7 +37,7 @@ public final class IoOpcode {
             case RESERVATION_RELEASE -> "Reservation Release";
             case COPY -> "Copy";
             case AdminOpcode.FABRICS -> "Fabrics";
-            default -> String.format("I/O opcode 0x%02x", opcode);
+            default -> String.format(Locale.ROOT, "I/O opcode 0x%02x", opcode);
         };
     }
 }

@@ -1,7 +1,7 @@
 package org.nvmf4j.nvme;
 
 /**
- * An LBA format that a namespace can have (NVM Command Set 1.0, figure 98).
+ * An LBA format that a namespace can have (NVM Command Set 1.0).
  *
  * @param ms metadata bytes for each block
  * @param lbads block size as a power of two; 0 means that the format is not there

@@ -1,6 +1,8 @@
 package org.nvmf4j.nvme;
 
-/** Log page identifiers (NVMe Base 2.0, figure 202). */
+import java.util.Locale;
+
+/** Log page identifiers (NVMe Base 2.0). */
 public final class LogPage {
     public static final int SUPPORTED_LOG_PAGES = 0x00;
     /** {@link ErrorLogEntry} after another, newest first. */
@@ -50,7 +52,7 @@ public final class LogPage {
             case DISCOVERY -> "Discovery";
             case RESERVATION_NOTIFICATION -> "Reservation Notification";
             case SANITIZE_STATUS -> "Sanitize Status";
-            default -> String.format("log page 0x%02x", lid);
+            default -> String.format(Locale.ROOT, "log page 0x%02x", lid);
         };
     }
 }

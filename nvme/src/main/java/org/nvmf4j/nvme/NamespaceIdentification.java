@@ -5,7 +5,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The namespace identification descriptors of a namespace, CNS 03h (NVMe Base 2.0, figure 277): by what hosts know it on every path.
+ * The namespace identification descriptors of a namespace, CNS 03h (NVMe Base 2.0): by what hosts know it on every path.
  *
  * @param eui64 the first byte the most significant; 0 for none
  * @param nguid {@link Nguid#NONE} for none

@@ -1,6 +1,7 @@
 package org.nvmf4j.nvme;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
 /**
  * A namespace globally unique identifier: 16 bytes, the first the most significant. {@link #NONE} says that there is none.
@@ -25,6 +26,6 @@ public record Nguid(long high, long low) {
     /** 32 hexadecimal digits, as nvme-cli prints it. */
     @Override
     public String toString() {
-        return String.format("%016x%016x", high, low);
+        return String.format(Locale.ROOT, "%016x%016x", high, low);
     }
 }

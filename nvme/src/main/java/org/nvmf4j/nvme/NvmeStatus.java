@@ -1,5 +1,7 @@
 package org.nvmf4j.nvme;
 
+import java.util.Locale;
+
 /**
  * NVMe status codes as ints, for code that must not allocate: the 15-bit status field of a completion without the phase tag, which
  * is status code in bits 7:0, status code type in bits 10:8, command retry delay in bits 12:11, More in bit 13 and Do Not Retry in
@@ -287,7 +289,11 @@ public final class NvmeStatus {
 
     private static String numbers(int status) {
         return String.format(
+                Locale.ROOT,
                 " (SCT %xh, SC %02xh%s%s)",
-                sct(status), sc(status), more(status) ? ", More" : "", doNotRetry(status) ? ", DNR" : "");
+                sct(status),
+                sc(status),
+                more(status) ? ", More" : "",
+                doNotRetry(status) ? ", DNR" : "");
     }
 }

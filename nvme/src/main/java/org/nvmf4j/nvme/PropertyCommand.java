@@ -3,7 +3,7 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Property Get and Property Set (NVMe Base 2.0, sections 6.6 and 6.7), which read and write {@link ControllerProperties}; in place,
+ * Property Get and Property Set (NVMe Base 2.0), which read and write {@link ControllerProperties}; in place,
  * {@code offset} is where the submission queue entry begins. The value of a Property Get is the completion's result.
  */
 public final class PropertyCommand {

@@ -2,7 +2,7 @@ package org.nvmf4j.nvme;
 
 import java.lang.foreign.MemorySegment;
 
-/** The private data of NVMe/RDMA in connection management messages (NVMe/RDMA Transport 1.0, section 3.1). */
+/** The private data of NVMe/RDMA in connection management messages (NVMe RDMA Transport 1.0). */
 public final class RdmaPrivateData {
     public static final int REQUEST_BYTES = 32;
     public static final int ACCEPT_BYTES = 32;

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * SMART / Health Information log page (NVMe Base 2.0, figure 207). 128-bit counters are read as 64 bits, 2^64 - 1 for more. Setters
+ * SMART / Health Information log page (NVMe Base 2.0). 128-bit counters are read as 64 bits, 2^64 - 1 for more. Setters
  * return this structure.
  *
  * <p>Not safe for use by several threads.

@@ -122,6 +122,7 @@ class ListTest {
         assertThatThrownBy(() -> NamespaceList.parse(memory, 0))
                 .isInstanceOf(NvmeFormatException.class)
                 .hasMessage("namespace list: NSID 2 comes after 4294967295");
+        assertThat(NamespaceList.parseChanged(memory, 0)).containsExactly(1, -1, 2);
     }
 
     @Test

@@ -2,6 +2,7 @@ package org.nvmf4j.target;
 
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.nvme.Nguid;
 import org.nvmf4j.target.spi.Backend;
 
 /**
@@ -18,7 +19,7 @@ public final class Namespace {
     private final int blockShift;
     private final long blocks;
     private final UUID uuid;
-    private final @Nullable UUID nguid;
+    private final Nguid nguid;
     private final boolean readOnly;
 
     private Namespace(Builder builder) {
@@ -75,8 +76,8 @@ public final class Namespace {
         return uuid;
     }
 
-    /** Namespace globally unique identifier, 16 bytes in the order of a UUID's, or null if it has none. */
-    public @Nullable UUID nguid() {
+    /** Namespace globally unique identifier, {@link Nguid#NONE} if it has none. */
+    public Nguid nguid() {
         return nguid;
     }
 
@@ -102,7 +103,7 @@ public final class Namespace {
         private final Backend backend;
         private int blockSizeBytes;
         private @Nullable UUID uuid;
-        private @Nullable UUID nguid;
+        private Nguid nguid = Nguid.NONE;
         private boolean readOnly;
 
         private Builder(int nsid, Backend backend) {
@@ -126,7 +127,7 @@ public final class Namespace {
         }
 
         /** See {@link Namespace#nguid}; none by default. */
-        public Builder nguid(@Nullable UUID nguid) {
+        public Builder nguid(Nguid nguid) {
             this.nguid = nguid;
             return this;
         }

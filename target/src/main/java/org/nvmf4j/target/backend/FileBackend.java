@@ -5,6 +5,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.BackendOperation;
 import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
 
@@ -86,6 +87,9 @@ public final class FileBackend implements Backend {
 
     @Override
     public BackendStatus submit(BackendRequest request) {
+        if (request.operation() == BackendOperation.DEALLOCATE) {
+            return BackendStatus.SUCCESS;
+        }
         if (threads.submit(request)) {
             return BackendStatus.PENDING;
         }
@@ -103,7 +107,7 @@ public final class FileBackend implements Backend {
                 case WRITE_ZEROES -> transfer.writeZeroes(request.offsetBytes(), request.lengthBytes());
                 case FLUSH -> channel.force(false);
                 case DEALLOCATE -> {
-                    return BackendStatus.SUCCESS;
+                    // Nothing to do.
                 }
             }
             if (request.forceUnitAccess()) {

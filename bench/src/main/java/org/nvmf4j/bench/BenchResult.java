@@ -1,0 +1,13 @@
+package org.nvmf4j.bench;
+
+/**
+ * What a run did, all jobs together.
+ *
+ * @param workload that was asked for
+ * @param target what it ran against, for the report
+ * @param reads what was read
+ * @param writes what was written
+ * @param verifiedBlocks blocks whose content was checked, during the run or after it
+ */
+public record BenchResult(
+        Workload workload, String target, DirectionResult reads, DirectionResult writes, long verifiedBlocks) {}

@@ -1,0 +1,169 @@
+package org.nvmf4j.cli;
+
+import java.io.Console;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.concurrent.Callable;
+import java.util.function.LongConsumer;
+import me.tongfei.progressbar.ProgressBar;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import me.tongfei.progressbar.ProgressBarStyle;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.host.Controller;
+import org.nvmf4j.host.Host;
+import org.nvmf4j.host.HostException;
+import org.nvmf4j.host.Namespace;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code nvmf copy}. */
+@Command(
+        name = "copy",
+        description = "Copy a file into a remote namespace, or a namespace into a file.",
+        footer = {
+            "",
+            "A namespace is written rdma://ADDR[:PORT]/NQN?nsid=N, standard input or output is -.",
+            "A file that does not fill the namespace leaves the rest of it as it was."
+        })
+final class CopyCommand implements Callable<Integer> {
+    @Parameters(index = "0", paramLabel = "SRC", description = "File, - or namespace to read.")
+    private String source = "";
+
+    @Parameters(index = "1", paramLabel = "DST", description = "File, - or namespace to write.")
+    private String destination = "";
+
+    @Option(names = "--verify", description = "Read the destination again and compare by SHA-256.")
+    private boolean verify;
+
+    @Option(
+            names = "--size",
+            paramLabel = "BYTES",
+            converter = Sizes.class,
+            description = "Copy so many bytes (default: the whole file or namespace).")
+    private @Nullable Long sizeBytes;
+
+    @Mixin
+    private HostMixin hostOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public @Nullable Integer call() throws IOException {
+        boolean upload = NamespaceUri.isOne(destination);
+        if (upload == NamespaceUri.isOne(source)) {
+            throw new IllegalArgumentException(
+                    "one of SRC and DST must be a namespace, rdma://ADDR[:PORT]/NQN?nsid=N, and the"
+                            + " other a file or -");
+        }
+        if (verify && destination.equals("-")) {
+            throw new IllegalArgumentException(
+                    "--verify needs a destination that can be read again, not standard output");
+        }
+        NamespaceUri uri = NamespaceUri.parse(upload ? destination : source);
+        try (Host host = Host.open(
+                        uri.target().getAddress(), hostOptions.options().build());
+                Controller controller = host.connect(uri.target(), uri.nqn())) {
+            Namespace namespace = controller.namespace(uri.nsid());
+            try (NamespaceCopy copy = new NamespaceCopy(host, namespace)) {
+                if (upload) {
+                    upload(copy, uri);
+                } else {
+                    download(copy, uri);
+                }
+            }
+        }
+        return 0;
+    }
+
+    private void upload(NamespaceCopy copy, NamespaceUri uri) throws IOException {
+        try (LocalData local = LocalData.open(source)) {
+            long length = local.length(sizeBytes);
+            NamespaceCopy.Outcome outcome;
+            try (Progress progress = new Progress("copy", length)) {
+                outcome = copy.upload(local.channel(), length, progress);
+            }
+            if (verify) {
+                try (Progress progress = new Progress("verify", outcome.bytes())) {
+                    compare(outcome, copy.hash(outcome.bytes(), progress), uri.toString());
+                }
+            }
+            report(outcome);
+        }
+    }
+
+    private void download(NamespaceCopy copy, NamespaceUri uri) throws IOException {
+        long length = sizeBytes == null ? copy.sizeBytes() : sizeBytes;
+        if (length > copy.sizeBytes()) {
+            throw new HostException("--size " + length + " exceeds the " + copy.sizeBytes() + " bytes of " + uri);
+        }
+        NamespaceCopy.Outcome outcome;
+        try (LocalData local = LocalData.create(destination);
+                Progress progress = new Progress("copy", length)) {
+            outcome = copy.download(local.channel(), length, progress);
+            local.sync();
+        }
+        if (verify) {
+            try (Progress progress = new Progress("verify", length)) {
+                compare(outcome, LocalData.hash(Path.of(destination), progress), destination);
+            }
+        }
+        report(outcome);
+    }
+
+    private static void compare(NamespaceCopy.Outcome outcome, byte[] found, String where) throws HostException {
+        if (!java.util.Arrays.equals(outcome.sha256(), found)) {
+            throw new HostException("verify failed: " + where + " has SHA-256 "
+                    + HexFormat.of().formatHex(found) + ", the source "
+                    + HexFormat.of().formatHex(outcome.sha256()));
+        }
+    }
+
+    private void report(NamespaceCopy.Outcome outcome) {
+        PrintWriter out = destination.equals("-")
+                ? spec.commandLine().getErr()
+                : spec.commandLine().getOut();
+        out.printf(
+                "%d bytes copied%s, SHA-256 %s%n",
+                outcome.bytes(), verify ? " and verified" : "", HexFormat.of().formatHex(outcome.sha256()));
+        out.flush();
+    }
+
+    /** A progress bar on a terminal, nothing elsewhere. */
+    private static final class Progress implements LongConsumer, AutoCloseable {
+        private final @Nullable ProgressBar bar;
+
+        Progress(String what, long bytes) {
+            Console console = System.console();
+            bar = console != null && console.isTerminal()
+                    ? new ProgressBarBuilder()
+                            .setTaskName(what)
+                            .setInitialMax(bytes)
+                            .setUnit(" MiB", 1 << 20)
+                            .setStyle(ProgressBarStyle.UNICODE_BLOCK)
+                            .showSpeed()
+                            .build()
+                    : null;
+        }
+
+        @Override
+        public void accept(long bytes) {
+            if (bar != null) {
+                bar.stepBy(bytes);
+            }
+        }
+
+        @Override
+        public void close() {
+            if (bar != null) {
+                bar.close();
+            }
+        }
+    }
+}

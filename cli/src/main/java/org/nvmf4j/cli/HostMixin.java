@@ -1,0 +1,63 @@
+package org.nvmf4j.cli;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.host.HostIdentities;
+import org.nvmf4j.host.HostOptions;
+import org.nvmf4j.nvme.HostIdentity;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Options of a host, by nvme-cli's names. */
+final class HostMixin {
+    @Mixin
+    DeviceMixin device;
+
+    @Option(
+            names = {"-w", "--host-traddr"},
+            paramLabel = "ADDR",
+            description = "Own address to use (default: the route's; towards 127/8 a free 127.x.y.z).")
+    @Nullable
+    String hostTraddr;
+
+    @Option(
+            names = {"-q", "--hostnqn"},
+            paramLabel = "NQN",
+            description = "Own NQN (default: that of /etc/nvme/hostnqn, or made up).")
+    @Nullable
+    String hostNqn;
+
+    @Option(
+            names = {"-I", "--hostid"},
+            paramLabel = "UUID",
+            description = "Own host ID (default: that of /etc/nvme/hostid, or derived from the NQN).")
+    @Nullable
+    UUID hostId;
+
+    @Option(
+            names = {"-k", "--keep-alive-tmo"},
+            paramLabel = "SECONDS",
+            defaultValue = "5",
+            description = "Keep alive timeout, 0 for none (default: ${DEFAULT-VALUE}).")
+    int keepAliveSeconds = 5;
+
+    HostOptions.Builder options() throws UnknownHostException {
+        HostOptions.Builder builder = HostOptions.builder()
+                .provider(device.provider)
+                .pathMtuBytes(device.pathMtuBytes)
+                .pcapFile(device.pcapFile)
+                .faults(device.faults)
+                .keepAliveMillis(Math.multiplyExact(keepAliveSeconds, 1000))
+                .localAddress(hostTraddr == null ? null : InetAddress.getByName(Addresses.unbracket(hostTraddr)));
+        if (hostNqn != null && hostId != null) {
+            builder.identity(new HostIdentity(hostNqn, hostId));
+        } else if (hostNqn != null) {
+            builder.identity(HostIdentities.of(hostNqn));
+        } else if (hostId != null) {
+            builder.identity(HostIdentity.of(hostId));
+        }
+        return builder;
+    }
+}

@@ -1,0 +1,291 @@
+package org.nvmf4j.target;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.Lane;
+import org.nvmf4j.verbs.VerbsException;
+
+/**
+ * An NVMe over Fabrics target: subsystems that hosts find and use through RDMA devices. It has a discovery subsystem of its own.
+ *
+ * <pre>{@code
+ * Subsystem subsystem = new Subsystem("nqn.2025-01.com.example:disk1");
+ * subsystem.addNamespace(Namespace.of(1, new MemoryBackend(1 << 30)));
+ * try (Device device = Device.open(Device.ANY_PROVIDER, DeviceOptions.at(address));
+ *         Target target = Target.builder().listen(device, 4420).subsystem(subsystem).start()) {
+ *     ...
+ * }
+ * }</pre>
+ *
+ * <p>Methods may be called from any thread except the lanes'. The devices stay open when the target closes; the backends do not.
+ */
+public final class Target implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(Target.class.getName());
+
+    private final Directory directory = new Directory();
+    private final TargetStatistics.Counters statistics = new TargetStatistics.Counters();
+    private final AtomicLong queueMemoryBytes = new AtomicLong();
+    private final TargetOptions options;
+    private final List<TargetPort> ports = new ArrayList<>();
+    private final List<Lane> ownLanes = new ArrayList<>();
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+    private final Subsystem.Owner owner = new Subsystem.Owner() {
+        @Override
+        public void visibilityChanged() {
+            directory.changed();
+        }
+
+        @Override
+        public CompletableFuture<Void> retire(Namespace namespace) {
+            return onAllLanes(lane -> lane.retire(namespace));
+        }
+    };
+
+    private Target(TargetOptions options) {
+        this.options = options;
+    }
+
+    /** Starts the description of a target. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Describes a target step by step. */
+    public static final class Builder {
+        private record Listening(Device device, List<Lane> lanes, int port) {}
+
+        private TargetOptions options = TargetOptions.DEFAULT;
+        private final List<Listening> listening = new ArrayList<>();
+        private final List<Subsystem> subsystems = new ArrayList<>();
+
+        private Builder() {}
+
+        public Builder options(TargetOptions options) {
+            this.options = options;
+            return this;
+        }
+
+        /**
+         * Listens on a port of a device, with one lane for each of its completion vectors that the target starts and ends by itself. May
+         * be called again for further ports.
+         *
+         * @param port 4420 is usual; 0 for a free one
+         */
+        public Builder listen(Device device, int port) {
+            return listen(device, List.of(), port);
+        }
+
+        /**
+         * Listens on a port of a device with lanes that the caller runs, which must go on until the target is closed. One of them must
+         * be that of vector 0, where connection requests arrive. A device has its lanes from the first call that names it.
+         */
+        public Builder listen(Device device, List<Lane> lanes, int port) {
+            listening.add(new Listening(device, List.copyOf(lanes), port));
+            return this;
+        }
+
+        public Builder subsystem(Subsystem subsystem) {
+            subsystems.add(subsystem);
+            return this;
+        }
+
+        /**
+         * Starts the target; hosts can connect when this returns.
+         *
+         * @throws VerbsException if it cannot listen; nothing is left open then but the devices and the backends
+         * @throws IllegalArgumentException if two subsystems have one name, or nothing is listened on
+         */
+        public Target start() throws VerbsException {
+            if (listening.isEmpty()) {
+                throw new IllegalArgumentException("a target must listen on at least one port of a device");
+            }
+            Target target = new Target(options);
+            try {
+                for (Subsystem subsystem : subsystems) {
+                    target.addSubsystem(subsystem);
+                }
+                for (Listening entry : listening) {
+                    target.listen(entry.device, entry.lanes, entry.port);
+                }
+                return target;
+            } catch (VerbsException | RuntimeException e) {
+                subsystems.forEach(target::release);
+                target.close();
+                throw e;
+            }
+        }
+    }
+
+    /** Adds a subsystem; connected discovery controllers tell their hosts. */
+    public void addSubsystem(Subsystem subsystem) {
+        directory.add(subsystem);
+        try {
+            subsystem.attach(owner);
+        } catch (IllegalStateException e) {
+            directory.remove(subsystem);
+            throw e;
+        }
+    }
+
+    /**
+     * Removes a subsystem: its controllers end, then its backends are closed.
+     *
+     * @return completes when they are
+     */
+    public CompletableFuture<Void> removeSubsystem(Subsystem subsystem) {
+        directory.remove(subsystem);
+        subsystem.eachController(controller -> controller.close("subsystem removed"));
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (Namespace namespace : subsystem.namespaces()) {
+            all.add(subsystem.removeNamespace(namespace.nsid()));
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).thenRun(subsystem::detach);
+    }
+
+    /** Forgets a subsystem of a target that did not come to be. */
+    private void release(Subsystem subsystem) {
+        if (directory.subsystems().contains(subsystem)) {
+            directory.remove(subsystem);
+            subsystem.detach();
+        }
+    }
+
+    private void listen(Device device, List<Lane> lanes, int port) throws VerbsException {
+        TargetPort there = null;
+        for (TargetPort candidate : ports) {
+            if (candidate.device() == device) {
+                there = candidate;
+            }
+        }
+        if (there == null) {
+            List<Lane> used = lanes.isEmpty() ? startLanes(device) : lanes;
+            there = new TargetPort(device, used, directory, options, statistics, queueMemoryBytes);
+            ports.add(there);
+        }
+        directory.addPort(there.listen(port));
+    }
+
+    private List<Lane> startLanes(Device device) {
+        List<Lane> lanes = new ArrayList<>();
+        for (int i = 0; i < device.attributes().vectors(); i++) {
+            Lane lane = new Lane(device.vector(i), options.idle());
+            lane.start("nvmf-target-" + (ownLanes.size() + 1));
+            ownLanes.add(lane);
+            lanes.add(lane);
+        }
+        return lanes;
+    }
+
+    /** Where it listens. */
+    public List<InetSocketAddress> ports() {
+        return directory.ports();
+    }
+
+    public List<Subsystem> subsystems() {
+        return List.copyOf(directory.subsystems());
+    }
+
+    public TargetStatistics statistics() {
+        long commands = 0;
+        long errors = 0;
+        long waits = 0;
+        long buffers = 0;
+        for (TargetPort port : ports) {
+            for (TargetLane lane : port.lanes()) {
+                commands += lane.counters().get(TargetLane.COMMANDS);
+                errors += lane.counters().get(TargetLane.COMMAND_ERRORS);
+                waits += lane.counters().get(TargetLane.BUFFER_WAITS);
+                buffers += lane.counters().get(TargetLane.BUFFERS_IN_USE);
+            }
+        }
+        return new TargetStatistics(
+                statistics.accepted.sum(),
+                statistics.rejected.sum(),
+                statistics.failed.sum(),
+                statistics.queues.sum(),
+                statistics.controllers.sum(),
+                statistics.keepAliveExpiries.sum(),
+                commands,
+                errors,
+                waits,
+                buffers);
+    }
+
+    private CompletableFuture<Void> onAllLanes(Function<TargetLane, CompletableFuture<Void>> action) {
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (TargetPort port : ports) {
+            for (TargetLane lane : port.lanes()) {
+                all.add(action.apply(lane));
+            }
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
+    }
+
+    /**
+     * Begins to close: listens no more, disconnects every queue, lets requests that backends have end, then closes the backends.
+     *
+     * @return completes when all of that is done, exceptionally if something was not given back
+     */
+    public CompletableFuture<Void> closeAsync() {
+        if (!closing.compareAndSet(false, true)) {
+            return closed;
+        }
+        ports.forEach(TargetPort::stopListening);
+        CompletableFuture<Void> lanesEnded = onAllLanes(TargetLane::shutDown);
+        Thread.ofPlatform().name("nvmf-target-close").start(() -> finishClose(lanesEnded));
+        return closed;
+    }
+
+    /** Not on a lane: lanes end here, and files may take their time. */
+    private void finishClose(CompletableFuture<Void> lanesEnded) {
+        @Nullable Throwable first = null;
+        try {
+            lanesEnded.join();
+        } catch (CompletionException e) {
+            first = e.getCause();
+        }
+        ownLanes.forEach(Lane::close);
+        for (TargetPort port : ports) {
+            try {
+                port.close();
+            } catch (RuntimeException e) {
+                first = first == null ? e : first;
+            }
+        }
+        for (Subsystem subsystem : directory.subsystems()) {
+            subsystem.detach();
+            for (Namespace namespace : subsystem.namespaces()) {
+                try {
+                    Subsystem.close(namespace);
+                } catch (RuntimeException e) {
+                    first = first == null ? e : first;
+                }
+            }
+        }
+        if (first == null) {
+            closed.complete(null);
+        } else {
+            LOG.log(System.Logger.Level.ERROR, "the target did not close cleanly", first);
+            closed.completeExceptionally(first);
+        }
+    }
+
+    /** Closes as {@link #closeAsync} does, and waits. The lanes that the caller runs must go on meanwhile in other threads. */
+    @Override
+    public void close() {
+        try {
+            closeAsync().join();
+        } catch (CompletionException e) {
+            throw new IllegalStateException("the target did not close cleanly: " + e.getCause(), e);
+        }
+    }
+}

@@ -1,0 +1,645 @@
+package org.nvmf4j.target;
+
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.nvme.CommandText;
+import org.nvmf4j.nvme.CompletionQueueEntry;
+import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.verbs.Agent;
+import org.nvmf4j.verbs.Connection;
+import org.nvmf4j.verbs.ConnectionHandler;
+import org.nvmf4j.verbs.ConnectionParameters;
+import org.nvmf4j.verbs.QueuePair;
+import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.ReceiveWorkRequest;
+import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.WorkCompletion;
+import org.nvmf4j.verbs.WorkCompletionStatus;
+import org.nvmf4j.verbs.WorkOpcode;
+
+/**
+ * One NVMe queue: a queue pair, the command slots whose receives are posted on it, and the way of each request from capsule to
+ * response (see {@link RequestState}). Everything happens on its lane, and nothing is allocated per command.
+ *
+ * <p>What the requests of one duty cycle have to send leaves together: RDMA READs, then all RDMA WRITEs, then all responses, so that
+ * packets of one size stand side by side. Only the last response of a batch, and one every quarter of the ring, asks for a
+ * completion; a data buffer goes back when a completion says that its RDMA WRITE is done.
+ */
+final class TargetQueue implements ConnectingQueue, ConnectionHandler {
+    private static final System.Logger LOG = System.getLogger(TargetQueue.class.getName());
+    /** Longer RDMA READs slow some peers down. */
+    private static final int READ_PIECE_BYTES = 128 << 10;
+    /** How long a host may take to Connect a queue. */
+    private static final long CONNECT_TIMEOUT_NANOS = 10_000_000_000L;
+    /** How long a peer may take to answer a disconnect. */
+    private static final long DISCONNECT_TIMEOUT_NANOS = 1_000_000_000L;
+
+    private static final int KIND_SHIFT = 32;
+    private static final long KIND_RECEIVE = 1L << KIND_SHIFT;
+    private static final long KIND_RESPONSE = 2L << KIND_SHIFT;
+    private static final long KIND_READ = 3L << KIND_SHIFT;
+
+    /** How far the end of a queue is. */
+    private enum Stage {
+        OPEN,
+        CLOSING,
+        DISCONNECTING,
+        DRAINING,
+        CLOSED
+    }
+
+    private final TargetLane lane;
+    private final int qid;
+    private final QueueSizes sizes;
+    private final CompletionQueues.Shared completions;
+    private final QueueMemory memory;
+    private final QueuePair queuePair;
+    private final Request[] requests;
+    private final ReceiveWorkRequest[] receives;
+    private final ResponseRing responses;
+    private final SendWorkRequest[] reads;
+    private final RequestList waitingForRead = new RequestList();
+    private final RequestList finished = new RequestList();
+
+    private Stage stage = Stage.OPEN;
+    private CommandSet commands;
+    private @Nullable Controller controller;
+    private @Nullable Connection connection;
+    private boolean connectionEnded;
+    private long deadlineNanos;
+    private int entries;
+    private int head;
+    private boolean reportsHead = true;
+    private int readsOutstanding;
+    private int withBackends;
+    private int sinceSignal;
+    private volatile long lastCommandNanos;
+    /** Whether the lane has it in its list of queues with something to post. */
+    boolean dirty;
+
+    /**
+     * Makes the queue pair and posts its receives; nothing is left if this fails.
+     *
+     * @param qid as the host said in connection management
+     */
+    TargetQueue(TargetLane lane, int qid, QueueSizes sizes, long nowNanos) throws VerbsException {
+        this.lane = lane;
+        this.qid = qid;
+        this.sizes = sizes;
+        this.entries = sizes.receives();
+        this.lastCommandNanos = nowNanos;
+        this.deadlineNanos = nowNanos + CONNECT_TIMEOUT_NANOS;
+        this.commands = lane.connectCommands(this);
+        responses = new ResponseRing(sizes.responses());
+        reads = new SendWorkRequest[sizes.reads()];
+        for (int i = 0; i < reads.length; i++) {
+            reads[i] = new SendWorkRequest(1);
+            reads[i].opcode(WorkOpcode.RDMA_READ);
+        }
+        memory = new QueueMemory(lane.protectionDomain(), sizes.receives(), sizes.responses(), sizes.inCapsuleBytes());
+        requests = new Request[sizes.receives()];
+        receives = new ReceiveWorkRequest[sizes.receives()];
+        makeSlots();
+        try {
+            completions = lane.completionQueues().acquire(sizes.completions());
+        } catch (VerbsException e) {
+            memory.close();
+            throw e;
+        }
+        try {
+            queuePair = lane.device()
+                    .createQueuePair(
+                            lane.protectionDomain(),
+                            new QueuePairOptions(
+                                    completions.queue(),
+                                    completions.queue(),
+                                    sizes.sends(),
+                                    sizes.receives(),
+                                    2,
+                                    CompletionQueueEntry.SIZE_BYTES,
+                                    this));
+        } catch (VerbsException e) {
+            lane.completionQueues().release(completions, sizes.completions());
+            memory.close();
+            throw e;
+        }
+        queuePair.postReceive(receives[0]);
+    }
+
+    /** Every slot, and a chain of all receives. */
+    private void makeSlots() {
+        for (int i = 0; i < requests.length; i++) {
+            requests[i] = new Request(this, i, memory.segment(), memory.commandOffset(i), memory.inCapsuleOffset(i));
+            ReceiveWorkRequest receive = new ReceiveWorkRequest(2);
+            receive.id(KIND_RECEIVE | i);
+            receive.addSge(memory.segment(), memory.commandOffset(i), SubmissionQueueEntry.SIZE_BYTES, memory.lkey());
+            if (memory.inCapsuleBytes() > 0) {
+                receive.addSge(memory.segment(), memory.inCapsuleOffset(i), memory.inCapsuleBytes(), memory.lkey());
+            }
+            receives[i] = receive;
+            if (i > 0) {
+                receives[i - 1].next(receive);
+            }
+        }
+    }
+
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** The connection that was accepted with this queue. */
+    void accepted(Connection connection) {
+        this.connection = connection;
+    }
+
+    @Override
+    public int qid() {
+        return qid;
+    }
+
+    @Override
+    public int receives() {
+        return sizes.receives();
+    }
+
+    @Override
+    public int maxQueueSize() {
+        return lane.maxQueueSize();
+    }
+
+    QueueSizes sizes() {
+        return sizes;
+    }
+
+    @Override
+    public long lastCommandNanos() {
+        return lastCommandNanos;
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        lane.execute(task);
+    }
+
+    @Override
+    public void connected(Controller controller, CommandSet commands, int entries, boolean reportsHead) {
+        this.controller = controller;
+        this.commands = commands;
+        this.entries = entries;
+        this.reportsHead = reportsHead;
+        head %= entries;
+    }
+
+    // Completions.
+
+    void onCompletion(WorkCompletion completion) {
+        if (stage != Stage.OPEN) {
+            return; // flushed
+        }
+        if (!completion.isSuccess()) {
+            transportFailed(completion);
+            return;
+        }
+        int index = (int) completion.id();
+        switch ((int) (completion.id() >>> KIND_SHIFT)) {
+            case (int) (KIND_RECEIVE >>> KIND_SHIFT) -> received(requests[index], completion.lengthBytes());
+            case (int) (KIND_RESPONSE >>> KIND_SHIFT) -> responses.retireThrough(index);
+            default -> readDone(requests[index]);
+        }
+    }
+
+    private void transportFailed(WorkCompletion completion) {
+        boolean flushed = completion.status() == WorkCompletionStatus.WORK_REQUEST_FLUSHED;
+        if (!flushed) {
+            lane.statistics().failed.increment();
+        }
+        int kind = (int) (completion.id() >>> KIND_SHIFT);
+        String what = kind == (int) (KIND_READ >>> KIND_SHIFT)
+                ? "RDMA READ of command " + requests[(int) completion.id()].commandId()
+                : kind == (int) (KIND_RECEIVE >>> KIND_SHIFT) ? "receive" : "response";
+        close(
+                what + " failed: " + completion.status().words() + ", vendor error " + completion.vendorError(),
+                !flushed);
+    }
+
+    private void received(Request request, int capsuleBytes) {
+        lane.counters().add(TargetLane.COMMANDS, 1);
+        lastCommandNanos = lane.nowNanos();
+        if (capsuleBytes < SubmissionQueueEntry.SIZE_BYTES) {
+            lane.statistics().failed.increment();
+            close("a command capsule has " + capsuleBytes + " bytes, less than 64", true);
+            return;
+        }
+        head = head + 1 == entries ? 0 : head + 1;
+        request.begin(capsuleBytes);
+        if (!request.hasValidFlags()) {
+            request.fail(NvmeStatus.INVALID_FIELD | NvmeStatus.DNR, 1);
+        } else {
+            commands.prepare(request);
+            if (!request.failed()) {
+                request.checkSgl();
+            }
+        }
+        if (request.failed()) {
+            respond(request);
+        } else if (request.direction() == DataDirection.NONE || request.hasInCapsuleData()) {
+            executeNow(request);
+        } else if (isReadOfZeroes(request)) {
+            lane.borrowZeroes(request);
+            executeNow(request);
+        } else if (lane.takeBuffer(request)) {
+            buffered(request);
+        } else {
+            request.state = RequestState.WAITING_FOR_BUFFER;
+        }
+    }
+
+    private static boolean isReadOfZeroes(Request request) {
+        Namespace namespace = request.namespace;
+        return request.direction() == DataDirection.TO_HOST
+                && namespace != null
+                && namespace.backend().readsZeroes();
+    }
+
+    @Override
+    public void buffered(Request request) {
+        if (request.direction() == DataDirection.FROM_HOST) {
+            request.state = RequestState.READING;
+            waitingForRead.add(request);
+            lane.markDirty(this);
+        } else {
+            executeNow(request);
+        }
+    }
+
+    private void readDone(Request request) {
+        readsOutstanding--;
+        if (!waitingForRead.isEmpty()) {
+            lane.markDirty(this);
+        }
+        request.readDoneBytes += Math.min(READ_PIECE_BYTES, request.transferBytes() - request.readDoneBytes);
+        if (request.readDoneBytes == request.transferBytes()) {
+            executeNow(request);
+        }
+    }
+
+    private void executeNow(Request request) {
+        request.state = RequestState.EXECUTING;
+        if (commands.execute(request)) {
+            respond(request);
+        } else if (request.state == RequestState.EXECUTING) {
+            withBackends++;
+        }
+    }
+
+    @Override
+    public void backendCompleted(Request request) {
+        lane.handBack(request);
+    }
+
+    @Override
+    public void resume(Request request) {
+        withBackends--;
+        if (stage != Stage.OPEN) {
+            drop(request);
+        } else if (commands.resume(request)) {
+            respond(request);
+        } else {
+            withBackends++;
+        }
+    }
+
+    @Override
+    public void respond(Request request) {
+        if (stage != Stage.OPEN) {
+            drop(request);
+            return;
+        }
+        request.state = RequestState.RESPONDING;
+        finished.add(request);
+        lane.markDirty(this);
+    }
+
+    // Posting.
+
+    /** Posts what the cycle has brought up. */
+    void post() {
+        if (stage != Stage.OPEN) {
+            return;
+        }
+        if (!waitingForRead.isEmpty()) {
+            postReads();
+        }
+        if (!finished.isEmpty() && !responses.isFull()) {
+            postResponses();
+        }
+    }
+
+    /** As many RDMA READs as the host serves at a time; the rest waits. */
+    private void postReads() {
+        int count = 0;
+        while (readsOutstanding < reads.length) {
+            Request request = waitingForRead.first();
+            if (request == null) {
+                break;
+            }
+            int done = request.readPostedBytes;
+            int length = Math.min(READ_PIECE_BYTES, request.transferBytes() - done);
+            SendWorkRequest read = reads[count];
+            read.id(KIND_READ | request.slot());
+            read.clearSges();
+            read.addSge(request.memory(), request.memoryAt() + done, length, request.lkey());
+            read.remote(request.hostAddress() + done, request.hostKey());
+            read.next(null);
+            if (count > 0) {
+                reads[count - 1].next(read);
+            }
+            count++;
+            readsOutstanding++;
+            request.readPostedBytes = done + length;
+            if (request.readPostedBytes == request.transferBytes()) {
+                waitingForRead.remove(request);
+            }
+        }
+        if (count > 0) {
+            queuePair.postSend(reads[0]);
+        }
+    }
+
+    private void postResponses() {
+        SendWorkRequest firstWrite = null;
+        SendWorkRequest lastWrite = null;
+        SendWorkRequest firstSend = null;
+        SendWorkRequest lastSend = null;
+        ReceiveWorkRequest firstReceive = null;
+        ReceiveWorkRequest lastReceive = null;
+        while (!responses.isFull()) {
+            Request request = finished.poll();
+            if (request == null) {
+                break;
+            }
+            int index = responses.take();
+            SendWorkRequest write = fillWrite(request, index);
+            if (write != null) {
+                if (lastWrite == null) {
+                    firstWrite = write;
+                } else {
+                    lastWrite.next(write);
+                }
+                lastWrite = write;
+            }
+            SendWorkRequest send = fillSend(request, index);
+            if (lastSend == null) {
+                firstSend = send;
+            } else {
+                lastSend.next(send);
+            }
+            lastSend = send;
+            ReceiveWorkRequest receive = receives[request.slot()];
+            receive.next(null);
+            if (lastReceive == null) {
+                firstReceive = receive;
+            } else {
+                lastReceive.next(receive);
+            }
+            lastReceive = receive;
+            request.state = RequestState.POSTED;
+        }
+        if (lastSend == null || firstSend == null || firstReceive == null) {
+            return;
+        }
+        lastSend.signaled(true);
+        sinceSignal = 0;
+        // The host may use a slot again as soon as it has the response, so the receive must be there before.
+        queuePair.postReceive(firstReceive);
+        if (lastWrite != null && firstWrite != null) {
+            lastWrite.next(firstSend);
+            queuePair.postSend(firstWrite);
+        } else {
+            queuePair.postSend(firstSend);
+        }
+    }
+
+    /** The RDMA WRITE of the request's data, or null if it sends none. */
+    private @Nullable SendWorkRequest fillWrite(Request request, int index) {
+        DataBuffer buffer = request.takeBuffer();
+        if (request.direction() != DataDirection.TO_HOST || request.failed()) {
+            responses.keep(index, null);
+            if (buffer != null) {
+                buffer.release();
+            }
+            return null;
+        }
+        responses.keep(index, buffer);
+        SendWorkRequest write = responses.write(index);
+        write.id(KIND_RESPONSE | index);
+        write.clearSges();
+        write.addSge(request.memory(), request.memoryAt(), request.transferBytes(), request.lkey());
+        write.remote(request.hostAddress(), request.hostKey());
+        write.next(null);
+        return write;
+    }
+
+    private SendWorkRequest fillSend(Request request, int index) {
+        int status = request.status();
+        if (request.failed()) {
+            status = recordError(request, status);
+        }
+        long at = memory.responseOffset(index);
+        CompletionQueueEntry.write(
+                memory.segment(), at, request.result(), reportsHead ? head : 0xffff, qid, request.commandId(), status);
+        SendWorkRequest send = responses.send(index);
+        send.id(KIND_RESPONSE | index);
+        send.clearSges();
+        send.addSge(memory.segment(), at, CompletionQueueEntry.SIZE_BYTES, memory.lkey());
+        if (request.wantsInvalidate()) {
+            send.opcode(WorkOpcode.SEND_WITH_INVALIDATE);
+            send.invalidateRkey(request.hostKey());
+        } else {
+            send.opcode(WorkOpcode.SEND);
+        }
+        send.next(null);
+        sinceSignal++;
+        boolean signal = sinceSignal * 4 >= responses.size();
+        send.signaled(signal);
+        if (signal) {
+            sinceSignal = 0;
+        }
+        return send;
+    }
+
+    /** Counts a failed command and keeps it in the error log, if there is one; returns the status to send. */
+    private int recordError(Request request, int status) {
+        lane.counters().add(TargetLane.COMMAND_ERRORS, 1);
+        if (LOG.isLoggable(System.Logger.Level.DEBUG)) {
+            LOG.log(
+                    System.Logger.Level.DEBUG,
+                    this + ": " + CommandText.describe(request.capsule(), request.at(), qid == 0) + " failed: "
+                            + NvmeStatus.describe(status));
+        }
+        Controller own = controller;
+        if (own == null) {
+            return status;
+        }
+        own.errorLog().record(request, status);
+        return status | NvmeStatus.MORE;
+    }
+
+    // The end.
+
+    /** Ends the queue at the end of the cycle; on the lane. */
+    void close(String reason, boolean unexpected) {
+        if (stage != Stage.OPEN) {
+            return;
+        }
+        stage = Stage.CLOSING;
+        LOG.log(unexpected ? System.Logger.Level.WARNING : System.Logger.Level.DEBUG, this + " ends: " + reason);
+        lane.closing(this);
+    }
+
+    @Override
+    public void closeSoon(String reason) {
+        lane.execute(() -> close(reason, false));
+    }
+
+    @Override
+    public void onEstablished(Connection connection, ConnectionParameters peer) {
+        // The queue has worked since it was accepted: the first command may come before this event.
+    }
+
+    @Override
+    public void onRejected(Connection connection, int reason, byte[] privateData) {
+        ended("connection rejected");
+    }
+
+    @Override
+    public void onFailed(Connection connection, VerbsException cause) {
+        ended("connection failed: " + cause.getMessage());
+    }
+
+    @Override
+    public void onDisconnected(Connection connection) {
+        ended("disconnected");
+    }
+
+    private void ended(String reason) {
+        connectionEnded = true;
+        close(reason, false);
+    }
+
+    /**
+     * Takes the end of the queue as far as it goes.
+     *
+     * @return whether nothing of it is left
+     */
+    boolean progressClose(long nowNanos) {
+        if (stage == Stage.CLOSING) {
+            startDisconnect(nowNanos);
+        }
+        if (stage == Stage.DISCONNECTING && (connectionEnded || nowNanos - deadlineNanos >= 0)) {
+            destroyQueuePair();
+        }
+        if (stage == Stage.DRAINING && withBackends == 0) {
+            memory.close();
+            stage = Stage.CLOSED;
+        }
+        return stage == Stage.CLOSED;
+    }
+
+    private void startDisconnect(long nowNanos) {
+        stage = Stage.DISCONNECTING;
+        Controller own = controller;
+        if (own != null) {
+            own.detach(this);
+        }
+        deadlineNanos = nowNanos + DISCONNECT_TIMEOUT_NANOS;
+        if (connection == null) {
+            connectionEnded = true;
+        } else if (!connectionEnded) {
+            connection.disconnect();
+        }
+    }
+
+    /** From here on the device touches no buffer of this queue. */
+    private void destroyQueuePair() {
+        stage = Stage.DRAINING;
+        if (connection != null) {
+            connection.close();
+        }
+        queuePair.close();
+        lane.completionQueues().release(completions, sizes.completions());
+        responses.retireAll();
+        while (waitingForRead.poll() != null) {
+            // Dropped with all others below.
+        }
+        while (finished.poll() != null) {
+            // Likewise.
+        }
+        for (Request request : requests) {
+            if (request.state == RequestState.WAITING_FOR_BUFFER) {
+                lane.cancelWait(request);
+            }
+            if (request.state != RequestState.EXECUTING) {
+                drop(request);
+            }
+        }
+    }
+
+    /** Ends a request whose response nobody waits for any more. */
+    private void drop(Request request) {
+        DataBuffer buffer = request.takeBuffer();
+        if (buffer != null) {
+            buffer.release();
+        }
+        request.state = RequestState.POSTED;
+    }
+
+    // For the lane.
+
+    /** When something must happen, in {@link System#nanoTime}. */
+    long nextDeadlineNanos() {
+        Controller own = controller;
+        if (stage != Stage.OPEN || own == null) {
+            return deadlineNanos;
+        }
+        return qid == 0 ? own.keepAliveDeadlineNanos() : Agent.NO_DEADLINE;
+    }
+
+    /** The deadline has passed. */
+    void onDeadline() {
+        Controller own = controller;
+        if (stage != Stage.OPEN) {
+            return; // looked at while closing
+        }
+        if (own == null) {
+            lane.statistics().failed.increment();
+            close("no Connect command within " + CONNECT_TIMEOUT_NANOS / 1_000_000_000 + " s", true);
+        } else {
+            lane.statistics().keepAliveExpiries.increment();
+            LOG.log(System.Logger.Level.WARNING, this + ": keep alive timeout expired");
+            own.keepAliveExpired();
+        }
+    }
+
+    /** Whether a request is under way that uses the namespace. */
+    boolean uses(Namespace namespace) {
+        for (Request request : requests) {
+            if (request.state != RequestState.POSTED && request.namespace == namespace) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public String toString() {
+        Controller own = controller;
+        Connection from = connection;
+        return "queue " + qid
+                + (own == null
+                        ? ""
+                        : " of controller " + own.cntlid() + " of "
+                                + own.subsystem().nqn()) + (from == null ? "" : " from " + from.remoteAddress());
+    }
+}
