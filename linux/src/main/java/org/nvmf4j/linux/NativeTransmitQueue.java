@@ -91,6 +91,11 @@ final class NativeTransmitQueue extends TransmitQueue {
     }
 
     @Override
+    public int nextIndex(UdpPeer peer, int lengthBytes) {
+        return open && joins(peer, lengthBytes) ? datagrams[end - 1] : 0;
+    }
+
+    @Override
     public int begin(UdpPeer peer, int lengthBytes) {
         requireComplete(missingBytes);
         requireDatagramLength(lengthBytes);
@@ -191,11 +196,17 @@ final class NativeTransmitQueue extends TransmitQueue {
             }
         }
         int sent = end - before - refused;
+        discard();
+        return sent;
+    }
+
+    @Override
+    public void discard() {
         first = 0;
         end = 0;
         pieceEnd = 0;
+        missingBytes = 0;
         open = false;
-        return sent;
     }
 
     /** How many messages went, at least 1, or {@code -errno}. */

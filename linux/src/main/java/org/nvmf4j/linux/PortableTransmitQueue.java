@@ -50,6 +50,11 @@ final class PortableTransmitQueue extends TransmitQueue {
     }
 
     @Override
+    public int nextIndex(UdpPeer peer, int lengthBytes) {
+        return 0;
+    }
+
+    @Override
     public int begin(UdpPeer peer, int lengthBytes) {
         requireComplete(missingBytes);
         requireDatagramLength(lengthBytes);
@@ -105,11 +110,17 @@ final class PortableTransmitQueue extends TransmitQueue {
             }
             first++;
         }
+        discard();
+        return sent;
+    }
+
+    @Override
+    public void discard() {
         Arrays.fill(pieceMemory, 0, pieceEnd, null);
         first = 0;
         end = 0;
         pieceEnd = 0;
-        return sent;
+        missingBytes = 0;
     }
 
     /** 0 if the datagram went, else why it did not. */

@@ -89,6 +89,15 @@ public abstract sealed class TransmitQueue permits NativeTransmitQueue, Portable
     public abstract boolean hasRoom(int datagrams, int pieces);
 
     /**
+     * The index that {@link #begin} would give a datagram now; for those whose contents depend on it and who want to have
+     * them ready first.
+     *
+     * @param peer see {@link #begin}
+     * @param lengthBytes see {@link #begin}
+     */
+    public abstract int nextIndex(UdpPeer peer, int lengthBytes);
+
+    /**
      * Starts a datagram, ending the one before it.
      *
      * @param peer its destination, of the socket's address family
@@ -120,6 +129,9 @@ public abstract sealed class TransmitQueue permits NativeTransmitQueue, Portable
      * @throws IOException if the socket is closed, or a piece's memory no longer exists
      */
     public abstract int flush() throws IOException;
+
+    /** Drops what waits, and with it a datagram that lacks pieces, so that all memory is the caller's again. */
+    public abstract void discard();
 
     /** How many messages wait. */
     public abstract int pendingMessages();

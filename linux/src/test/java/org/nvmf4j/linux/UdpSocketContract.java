@@ -195,6 +195,30 @@ abstract class UdpSocketContract {
     }
 
     @Test
+    void tellsIndexBeforeDatagramBegins() {
+        TransmitQueue queue = newQueue(8, 8);
+        for (int i = 0; i < 4; i++) {
+            int told = queue.nextIndex(receiverPeer(), 100);
+            assertThat(queue.begin(receiverPeer(), 100)).isEqualTo(told);
+            queue.append(memory, 0, 100);
+        }
+        assertThat(queue.nextIndex(receiverPeer(), 101)).isZero();
+    }
+
+    @Test
+    void discardsWhatWaitsAndGoesOn() throws IOException {
+        TransmitQueue queue = newQueue(2, 4);
+        queueDatagram(queue, receiverPeer(), 0, 50);
+        queue.begin(receiverPeer(), 100);
+        queue.append(memory, 0, 60);
+        queue.discard();
+        assertThat(queue.isEmpty()).isTrue();
+        queueDatagram(queue, receiverPeer(), 7, 64);
+        assertThat(queue.flush()).isEqualTo(1);
+        assertThat(receive(receiver.newReceiveBatch(arena, 4), 1)).containsExactly(bytes(memory, 7, 64));
+    }
+
+    @Test
     void answersToManySources() throws IOException {
         List<UdpSocket> others = new ArrayList<>();
         try {

@@ -3,6 +3,7 @@ package org.nvmf4j.verbs;
 import java.net.InetSocketAddress;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -107,6 +108,14 @@ public final class Device implements AutoCloseable {
      */
     public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
         return provider.listen(port, handler);
+    }
+
+    /**
+     * What the device has counted since it was opened, by name, for metrics and for finding out what is wrong: packets, drops by
+     * reason, retransmissions. Which counters there are depends on the provider.
+     */
+    public Map<String, Long> counters() {
+        return provider.counters();
     }
 
     @Override

@@ -155,33 +155,39 @@ public final class Icrc {
         return finish();
     }
 
+    /** Checks a received packet whose IPv4 identification is likeliest 0; see the other {@code check}. */
+    public int check(int sourcePort, ByteBuffer packet, int position, int bytes) {
+        return check(sourcePort, 0, packet, position, bytes);
+    }
+
     /**
      * Checks a received packet whose IPv4 identification is unknown.
      *
      * <p>With IPv4 the check solves for the one identification that makes the ICRC right: the difference between the ICRC with
-     * identification 0 and the one received is taken back to the place of the identification, where only 16 of its 32 bits may be
-     * set. So 16 bits remain as a check. With IPv6 the whole ICRC is compared.
+     * the expected identification and the one received is taken back to the place of the identification, where only 16 of its 32
+     * bits may be set. So 16 bits remain as a check; where the expectation is met, and with IPv6, the whole ICRC is compared.
      *
+     * @param expectedId the likeliest identification: 0, or the packet's index among datagrams that the kernel joined
      * @param bytes of the whole UDP payload, ICRC included
      * @return the identification, 0 to 65535 (0 with IPv6), or {@link #BAD}
      */
-    public int check(int sourcePort, ByteBuffer packet, int position, int bytes) {
+    public int check(int sourcePort, int expectedId, ByteBuffer packet, int position, int bytes) {
         if (bytes < RocePacket.MIN_BYTES || (bytes & 3) != 0) {
             return BAD;
         }
         int covered = bytes - RocePacket.ICRC_BYTES;
         packet.clear();
         int wire = (int) WIRE_BUFFER.get(packet, position + covered);
-        int difference = compute(sourcePort, 0, packet, position, covered) ^ wire;
+        int difference = compute(sourcePort, expectedId, packet, position, covered) ^ wire;
         if (difference == 0) {
-            return 0;
+            return ipv4 ? expectedId : 0;
         }
         int distance = IPV4_ID_TO_BTH + covered;
         if (!ipv4 || distance >= IcrcBackshift.MAX_BYTES) {
             return BAD;
         }
         int id = IcrcBackshift.back(difference, distance);
-        return id >>> 16 != 0 ? BAD : Short.toUnsignedInt(Short.reverseBytes((short) id));
+        return id >>> 16 != 0 ? BAD : Short.toUnsignedInt(Short.reverseBytes((short) id)) ^ expectedId;
     }
 
     /** Writes an ICRC behind a packet. */

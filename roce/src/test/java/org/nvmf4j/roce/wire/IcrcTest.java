@@ -63,6 +63,7 @@ class IcrcTest {
     void solvesForIdentification(
             @ForAll @IntRange(max = 0xFFFF) int id,
             @ForAll @IntRange(min = 12, max = 5000) int size,
+            @ForAll @IntRange(max = 0xFFFF) int expectedId,
             @ForAll @IntRange(max = 0xFFFF) int port,
             @ForAll byte filler) {
         int covered = size & ~3;
@@ -73,6 +74,8 @@ class IcrcTest {
         }
         put(p, 2 + covered, icrc.compute(port, id, p, 2, covered));
         assertThat(icrc.check(port, p, 2, covered + 4)).isEqualTo(id);
+        assertThat(icrc.check(port, expectedId, p, 2, covered + 4)).isEqualTo(id);
+        assertThat(icrc.check(port, id, p, 2, covered + 4)).isEqualTo(id);
     }
 
     @Property

@@ -1,6 +1,7 @@
 package org.nvmf4j.verbs.spi;
 
 import java.net.InetSocketAddress;
+import java.util.Map;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
@@ -39,6 +40,11 @@ public interface ProviderDevice extends AutoCloseable {
             throws VerbsException;
 
     Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException;
+
+    /** See {@link org.nvmf4j.verbs.Device#counters}. */
+    default Map<String, Long> counters() {
+        return Map.of();
+    }
 
     @Override
     void close();

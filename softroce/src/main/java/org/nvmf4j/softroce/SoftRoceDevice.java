@@ -1,0 +1,355 @@
+package org.nvmf4j.softroce;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.random.RandomGeneratorFactory;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.UdpSocket;
+import org.nvmf4j.roce.cm.CmOptions;
+import org.nvmf4j.roce.cm.ConnectionManager;
+import org.nvmf4j.roce.rc.RcTuning;
+import org.nvmf4j.roce.wire.GsiPacket;
+import org.nvmf4j.verbs.AccessFlag;
+import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.CompletionVector;
+import org.nvmf4j.verbs.Connection;
+import org.nvmf4j.verbs.ConnectionHandler;
+import org.nvmf4j.verbs.ConnectionParameters;
+import org.nvmf4j.verbs.ConnectionRequestHandler;
+import org.nvmf4j.verbs.DeviceAttributes;
+import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.FaultOptions;
+import org.nvmf4j.verbs.Listener;
+import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.ProviderDevice;
+import org.nvmf4j.verbs.spi.ProviderQueuePair;
+
+/** A RoCEv2 endpoint on UDP port 4791 of one local address: its vectors, registrations and listeners. */
+final class SoftRoceDevice implements ProviderDevice {
+    private static final int MAX_WORK_REQUESTS = 1 << 14;
+    private static final int MAX_SGE = 32;
+    private static final int MAX_READ_REQUESTS = 128;
+    /** More would be copied twice, at post and into the packet, for nothing. */
+    private static final int MAX_INLINE_BYTES = 512;
+
+    /** What the kernel charges a receive buffer for a packet of 4 KiB. */
+    private static final int PACKET_CHARGE_BYTES = 8500;
+
+    private static final int MIN_WINDOW_PACKETS = 16;
+    private static final int MAX_PORT = 0xFFFF;
+    /** Where ports begin that are taken when none is named. */
+    private static final int FIRST_FREE_PORT = 49152;
+
+    private static final int PSN_BITS = 24;
+
+    private final DeviceAttributes attributes;
+    private final SecureRandom random;
+    private final MemoryTable memory;
+    private final RcTuning tuning;
+    private final @Nullable FaultOptions faults;
+    private final @Nullable PacketTap tap;
+    private final int vectorNumberBits;
+    private final SoftRoceVector[] vectors;
+    private final ConnectionService connectionService;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /**
+     * A device on sockets that are its own from now on.
+     *
+     * @param sockets one for each vector, in order
+     * @param linkPathMtuBytes what the link carries
+     */
+    SoftRoceDevice(
+            DeviceOptions options,
+            List<UdpSocket> sockets,
+            int linkPathMtuBytes,
+            @Nullable PacketTap tap,
+            SecureRandom random)
+            throws IOException {
+        InetAddress local = sockets.getFirst().localAddress().getAddress();
+        int pathMtuBytes =
+                options.pathMtuBytes() == 0 ? linkPathMtuBytes : Math.min(options.pathMtuBytes(), linkPathMtuBytes);
+        this.random = random;
+        this.tuning = tuning(sockets.getFirst().receiveBufferBytes());
+        this.faults = options.faults();
+        this.tap = tap;
+        // Keys are drawn on the I/O path, where a secure generator would be slow.
+        this.memory = new MemoryTable(
+                RandomGeneratorFactory.of("L64X128MixRandom").create(random.generateSeed(16)));
+        this.vectorNumberBits =
+                Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
+        this.attributes = new DeviceAttributes(
+                SoftRoceProvider.NAME,
+                SoftRoceProvider.NAME + "-" + local.getHostAddress(),
+                local,
+                sockets.size(),
+                pathMtuBytes,
+                MAX_WORK_REQUESTS,
+                MAX_SGE,
+                MAX_READ_REQUESTS);
+        this.vectors = new SoftRoceVector[sockets.size()];
+        for (int i = 0; i < vectors.length; i++) {
+            vectors[i] = new SoftRoceVector(this, i, sockets.get(i), random);
+        }
+        ConnectionManager manager =
+                new ConnectionManager(CmOptions.of(local, random.nextLong(), pathMtuBytes), random);
+        this.connectionService = new ConnectionService(vectors[0], local, manager, tap);
+        vectors[0].connectionService(connectionService);
+    }
+
+    /**
+     * Keeps what may be on its way to a peer within what its socket can hold, which is not known but is likely to be what this one
+     * can.
+     */
+    private static RcTuning tuning(int receiveBufferBytes) {
+        RcTuning usual = RcTuning.DEFAULT;
+        int packets = Math.max(MIN_WINDOW_PACKETS, receiveBufferBytes / PACKET_CHARGE_BYTES);
+        if (packets >= usual.windowPackets()) {
+            return usual;
+        }
+        return new RcTuning(
+                packets,
+                Math.min(usual.ackRequestInterval(), packets / 4),
+                usual.ackEveryPackets(),
+                usual.ackDelayNanos(),
+                usual.firstTimeoutNanos());
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return attributes;
+    }
+
+    @Override
+    public CompletionVector vector(int index) {
+        return vectors[index];
+    }
+
+    MemoryTable memory() {
+        return memory;
+    }
+
+    RcTuning tuning() {
+        return tuning;
+    }
+
+    @Nullable
+    FaultOptions faults() {
+        return faults;
+    }
+
+    @Nullable
+    PacketTap tap() {
+        return tap;
+    }
+
+    ConnectionService connectionService() {
+        return connectionService;
+    }
+
+    /** How many low bits of a queue pair number name its vector. */
+    int vectorNumberBits() {
+        return vectorNumberBits;
+    }
+
+    /** The vector whose queue pairs have such numbers, or null if none has. */
+    @Nullable
+    SoftRoceVector vectorOf(int queuePairNumber) {
+        int index = queuePairNumber == GsiPacket.QPN ? 0 : queuePairNumber & (1 << vectorNumberBits) - 1;
+        return index < vectors.length ? vectors[index] : null;
+    }
+
+    int newStartingPsn() {
+        return random.nextInt(1 << PSN_BITS);
+    }
+
+    @Override
+    public Map<String, Long> counters() {
+        Map<String, Long> sums = new LinkedHashMap<>();
+        for (SoftRoceVector vector : vectors) {
+            vector.addCountersTo(sums);
+        }
+        return sums;
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        checkOpen();
+        return new Domain(this);
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
+        checkOpen();
+        return vectors[vector].createRing(capacity);
+    }
+
+    @Override
+    public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
+            throws VerbsException {
+        checkOpen();
+        checkLimit("send work requests", options.maxSendRequests(), MAX_WORK_REQUESTS);
+        checkLimit("receive work requests", options.maxReceiveRequests(), MAX_WORK_REQUESTS);
+        checkLimit("scatter/gather elements", options.maxSge(), MAX_SGE);
+        if (!(domain instanceof Domain d) || d.device != this) {
+            throw new IllegalArgumentException("the protection domain is of another device");
+        }
+        if (!(options.sendQueue() instanceof CompletionRing sends)
+                || !(options.receiveQueue() instanceof CompletionRing receives)
+                || !(sends.vector() instanceof SoftRoceVector vector)
+                || vector.device() != this) {
+            throw new IllegalArgumentException("the completion queues are of another device");
+        }
+        int number = vector.newQueuePairNumber();
+        return new SoftRoceQueuePair(
+                vector, number, d, sends, receives, options, Math.min(inlineBytes, MAX_INLINE_BYTES));
+    }
+
+    private static void checkLimit(String what, int asked, int most) throws VerbsException {
+        if (asked > most) {
+            throw new VerbsException("a software RoCE queue pair has at most " + most + " " + what + ", not " + asked);
+        }
+    }
+
+    static void checkReads(ConnectionParameters parameters) throws VerbsException {
+        checkLimit("RDMA READs outstanding", parameters.initiatorDepth(), MAX_READ_REQUESTS);
+        checkLimit("responder resources", parameters.responderResources(), MAX_READ_REQUESTS);
+    }
+
+    @Override
+    public Connection connect(
+            ProviderQueuePair queuePair,
+            InetSocketAddress remote,
+            ConnectionParameters parameters,
+            ConnectionHandler handler)
+            throws VerbsException {
+        checkOpen();
+        checkReads(parameters);
+        InetAddress to = remote.getAddress();
+        if (to == null) {
+            throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
+        }
+        InetAddress local = attributes.localAddress();
+        if (to.getAddress().length != local.getAddress().length) {
+            throw new VerbsException("cannot connect to " + to.getHostAddress() + " from " + local.getHostAddress()
+                    + ": they are not of one IP version");
+        }
+        SoftRoceConnection.checkPrivateData(parameters.privateData(), SoftRoceConnection.REQUEST_BYTES);
+        return SoftRoceConnection.connect(ownQueuePair(queuePair), remote, parameters, handler);
+    }
+
+    SoftRoceQueuePair ownQueuePair(ProviderQueuePair queuePair) {
+        if (!(queuePair instanceof SoftRoceQueuePair own) || own.vector().device() != this) {
+            throw new IllegalArgumentException("the queue pair is of another device");
+        }
+        return own;
+    }
+
+    @Override
+    public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
+        checkOpen();
+        if (port < 0 || port > MAX_PORT) {
+            throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
+        }
+        ConcurrentHashMap<Integer, ConnectionRequestHandler> listeners = connectionService.listeners();
+        String address = attributes.localAddress().getHostAddress();
+        if (port != 0) {
+            if (listeners.putIfAbsent(port, handler) != null) {
+                throw new VerbsException("port " + port + " of " + address
+                        + " is taken by another listener: close it or take another port");
+            }
+            return new PortListener(port);
+        }
+        for (int free = FIRST_FREE_PORT; free <= MAX_PORT; free++) {
+            if (listeners.putIfAbsent(free, handler) == null) {
+                return new PortListener(free);
+            }
+        }
+        throw new VerbsException("no port is free on " + address);
+    }
+
+    private void checkOpen() throws VerbsException {
+        if (closed.get()) {
+            throw new VerbsException("the device is closed");
+        }
+    }
+
+    /** Closes what is still open, without events here; peers hear of it. Lanes should have ended: a running one is waited for. */
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        connectionService.listeners().clear();
+        for (SoftRoceVector vector : vectors) {
+            vector.stop();
+        }
+        for (SoftRoceVector vector : vectors) {
+            vector.endAll();
+        }
+        vectors[0].sendLastWords();
+        for (SoftRoceVector vector : vectors) {
+            vector.release();
+        }
+        if (tap != null) {
+            tap.close();
+        }
+    }
+
+    /** A protection domain is nothing but its identity, which regions and queue pairs share. */
+    static final class Domain implements ProtectionDomain {
+        private final SoftRoceDevice device;
+
+        private Domain(SoftRoceDevice device) {
+            this.device = device;
+        }
+
+        @Override
+        public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
+            return device.memory.register(this, segment, access);
+        }
+
+        @Override
+        public void close() {
+            // Nothing to free: it is gone with its regions.
+        }
+    }
+
+    private final class PortListener implements Listener {
+        private final int port;
+        private final AtomicBoolean open = new AtomicBoolean(true);
+
+        PortListener(int port) {
+            this.port = port;
+            vectors[0].execute(() -> connectionService.listen(port));
+        }
+
+        @Override
+        public InetSocketAddress localAddress() {
+            return new InetSocketAddress(attributes.localAddress(), port);
+        }
+
+        /** First connection management forgets the port, then it is free for another listener. */
+        @Override
+        public void close() {
+            if (open.compareAndSet(true, false)) {
+                vectors[0].execute(() -> connectionService.stopListening(port));
+                connectionService.listeners().remove(port);
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+package org.nvmf4j.softroce;
+
+import org.nvmf4j.linux.UdpOptions;
+import org.nvmf4j.testkit.contract.ProviderContractTest;
+import org.nvmf4j.verbs.spi.VerbsProvider;
+
+/** The same on the sockets that work everywhere. */
+class PortableContractTest extends ProviderContractTest {
+    @Override
+    protected VerbsProvider provider() {
+        return new SoftRoceProvider(UdpOptions.defaults().withImplementation(UdpOptions.Implementation.PORTABLE));
+    }
+}
