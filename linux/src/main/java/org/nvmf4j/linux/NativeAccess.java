@@ -32,7 +32,7 @@ final class NativeAccess {
         } catch (IllegalCallerException | LinkageError e) {
             String problem = "native access is denied; start Java with --enable-native-access=org.nvmf4j.linux"
                     + " (on the class path: ALL-UNNAMED)";
-            LOGGER.log(System.Logger.Level.WARNING, problem, e);
+            LOGGER.log(System.Logger.Level.WARNING, problem);
             return problem;
         }
     }

@@ -126,8 +126,8 @@ final class PortOwner {
         private static final int INODE = 9;
 
         static Entry parse(String line) {
-            String[] fields = line.trim().split("\\s+");
-            String[] local = fields[LOCAL_ADDRESS].split(":");
+            String[] fields = line.trim().split("\\s+", -1);
+            String[] local = fields[LOCAL_ADDRESS].split(":", -1);
             return new Entry(
                     parseAddress(local[0]),
                     Integer.parseInt(local[1], 16),
@@ -139,7 +139,7 @@ final class PortOwner {
         private static InetAddress parseAddress(String hex) {
             byte[] bytes = new byte[hex.length() / 2];
             for (int i = 0; i < bytes.length; i++) {
-                int from = 2 * (i & ~3 | 3 - (i & 3));
+                int from = 2 * ((i & ~3) + 3 - (i & 3));
                 bytes[i] = (byte) Integer.parseInt(hex.substring(from, from + 2), 16);
             }
             try {

@@ -11,11 +11,11 @@ import java.util.function.Consumer;
 /** Waits by a {@link Selector}, whose timeouts are whole milliseconds, rounded up. */
 final class PortableUdpWaiter extends UdpWaiter {
     private static final long NANOS_PER_MILLISECOND = 1_000_000L;
-    private static final Consumer<SelectionKey> NOTHING = key -> {};
 
     private final Selector selector;
     private final List<SelectionKey> keys = new ArrayList<>();
     private boolean writable;
+    private final Consumer<SelectionKey> ignore = PortableUdpWaiter::ignore;
 
     private PortableUdpWaiter(Selector selector) {
         this.selector = selector;
@@ -47,13 +47,16 @@ final class PortableUdpWaiter extends UdpWaiter {
             }
         }
         if (timeoutNanos == 0) {
-            selector.selectNow(NOTHING);
+            selector.selectNow(ignore);
         } else if (timeoutNanos < 0) {
-            selector.select(NOTHING);
+            selector.select(ignore);
         } else {
-            selector.select(NOTHING, (timeoutNanos - 1) / NANOS_PER_MILLISECOND + 1);
+            selector.select(ignore, (timeoutNanos - 1) / NANOS_PER_MILLISECOND + 1);
         }
     }
+
+    /** Which sockets are ready does not matter: their owner tries them all. */
+    private static void ignore(SelectionKey key) {}
 
     @Override
     void interruptSleep() {

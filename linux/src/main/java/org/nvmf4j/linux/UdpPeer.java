@@ -78,7 +78,7 @@ public final class UdpPeer {
     private static long bigEndian(byte[] bytes, int from, int count) {
         long value = 0;
         for (int i = 0; i < count; i++) {
-            value = value << 8 | bytes[from + i] & 0xff;
+            value = value << 8 | (bytes[from + i] & 0xff);
         }
         return value;
     }
@@ -140,7 +140,7 @@ public final class UdpPeer {
     private static byte[] bytes(long value, int count) {
         byte[] bytes = new byte[count];
         for (int i = 0; i < count; i++) {
-            bytes[i] = (byte) (value >>> 8 * (count - 1 - i));
+            bytes[i] = (byte) (value >>> (8 * (count - 1 - i)));
         }
         return bytes;
     }

@@ -19,6 +19,7 @@ final class RcContext {
     int remoteNumber;
     int mtuBytes;
     private int mtuShift;
+    private int reportedMsn;
     private boolean failed;
 
     RcContext(int number, RcTuning tuning, ProtectionDomain domain, MemoryTable memory, CompletionSink completions) {
@@ -46,6 +47,17 @@ final class RcContext {
     /** PSNs that a message of so many bytes takes. */
     int packets(long lengthBytes) {
         return lengthBytes == 0 ? 1 : (int) ((lengthBytes + mtuBytes - 1) >>> mtuShift);
+    }
+
+    /**
+     * The MSN to put into a response: what it wants to say, but never less than was said before. Only repeated RDMA READs
+     * can want that, whose responses leave before those of younger ones.
+     */
+    int reportMsn(int msn) {
+        if (Psn.isAfter(msn, reportedMsn)) {
+            reportedMsn = msn;
+        }
+        return reportedMsn;
     }
 
     /** Payload bytes of so many full packets. */

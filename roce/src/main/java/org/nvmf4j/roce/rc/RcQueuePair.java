@@ -178,7 +178,7 @@ public final class RcQueuePair {
      * Emits what may be sent now: READ responses, requests, and behind them the ACK or NAK that is owed. In the error
      * state only what the peer must still learn.
      *
-     * @return true if there is more to send at once, for which the sink had no room
+     * @return true if there is more to send at once, usually because the sink had no room for it
      */
     public boolean pollTransmit(PacketSink sink, long nowNanos) {
         boolean room = switch (state) {
@@ -187,7 +187,7 @@ public final class RcQueuePair {
             default -> true;
         };
         settle();
-        return !room;
+        return !room || wantsTransmit(); // the latter if a failure on the way left a last word to say
     }
 
     /** After a sink that was too small the turns change, so that neither half of the queue pair starves. */

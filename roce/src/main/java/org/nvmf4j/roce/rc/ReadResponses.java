@@ -227,7 +227,7 @@ final class ReadResponses {
         int pad = RocePacket.padCount(payload);
         Bth.write(header, at, opcode, Bth.MIGRATION_REQUEST, pad, context.remoteNumber, false, (int) psn);
         if (first || last) {
-            Aeth.write(header, at + Bth.LENGTH, AethSyndrome.ACK, msns[i]);
+            Aeth.write(header, at + Bth.LENGTH, AethSyndrome.ACK, context.reportMsn(msns[i]));
         }
         if (region != null) {
             sink.payload(region.segment(), address - region.address(), payload);

@@ -19,7 +19,7 @@ final class Responses {
         MemorySegment header = sink.headerSegment();
         long at = sink.headerOffset();
         Bth.write(header, at, Opcode.RC_ACKNOWLEDGE, Bth.MIGRATION_REQUEST, 0, context.remoteNumber, false, (int) psn);
-        Aeth.write(header, at + Bth.LENGTH, syndrome, msn);
+        Aeth.write(header, at + Bth.LENGTH, syndrome, context.reportMsn(msn));
         sink.end();
         count(context.statistics, syndrome);
         return true;

@@ -20,8 +20,8 @@ final class BatchSink implements PacketSink {
     private int payloadLength;
     private int payloadDone = -1;
 
-    BatchSink(int capacity) {
-        buffer = Arena.ofAuto().allocate((long) capacity * STRIDE, 64);
+    BatchSink(Arena arena, int capacity) {
+        buffer = arena.allocate((long) capacity * STRIDE, 64);
         lengths = new int[capacity];
         room = capacity;
     }

@@ -25,15 +25,17 @@ final class RcEnd {
     /** A completion that came. */
     record Completion(long id, WorkCompletionStatus status, WorkOpcode opcode, int length, int invalidatedRkey) {}
 
-    final Arena arena = Arena.ofAuto();
+    final Arena arena;
     final MemoryTable table;
     final ProtectionDomain domain = newDomain();
     final RcQueuePair queuePair;
-    final BatchSink sink = new BatchSink(1024);
+    final BatchSink sink;
     final List<Completion> completions = new ArrayList<>();
     long now;
 
-    RcEnd(int number, RcSizes sizes, RcTuning tuning, RandomGenerator random) {
+    RcEnd(int number, RcSizes sizes, RcTuning tuning, RandomGenerator random, Arena arena, int sinkPackets) {
+        this.arena = arena;
+        sink = new BatchSink(arena, sinkPackets);
         table = new MemoryTable(random);
         queuePair = new RcQueuePair(
                 number,
@@ -46,7 +48,7 @@ final class RcEnd {
     }
 
     RcEnd(int number, RcTuning tuning) {
-        this(number, new RcSizes(64, 64, 4, 64), tuning, new SplittableRandom(number));
+        this(number, new RcSizes(64, 64, 4, 64), tuning, new SplittableRandom(number), Arena.ofAuto(), 1024);
     }
 
     ProtectionDomain newDomain() {

@@ -1,8 +1,10 @@
 package org.nvmf4j.roce.rc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.util.List;
+import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.QueuePairState;
@@ -92,7 +94,7 @@ class RcQueuePairTest {
         assertThat(a.transmit()).isEmpty();
     }
 
-    private static org.assertj.core.groups.Tuple flushed(long id, WorkOpcode opcode) {
-        return org.assertj.core.api.Assertions.tuple(id, WorkCompletionStatus.WORK_REQUEST_FLUSHED, opcode);
+    private static Tuple flushed(long id, WorkOpcode opcode) {
+        return tuple(id, WorkCompletionStatus.WORK_REQUEST_FLUSHED, opcode);
     }
 }
