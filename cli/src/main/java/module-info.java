@@ -11,6 +11,8 @@ module org.nvmf4j.cli {
     requires info.picocli;
     requires tools.jackson.core;
     requires me.tongfei.progressbar;
+    requires java.management;
+    requires HdrHistogram;
 
     opens org.nvmf4j.cli to
             info.picocli;

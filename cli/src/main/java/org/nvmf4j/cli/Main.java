@@ -19,12 +19,14 @@ import picocli.CommandLine.Spec;
         usageHelpAutoWidth = true,
         sortOptions = false,
         subcommands = {
+            ServeCommand.class,
             DiscoverCommand.class,
             IdCtrlCommand.class,
             IdNsCommand.class,
             ListNsCommand.class,
             CopyCommand.class,
             BenchCommand.class,
+            DemoCommand.class,
             HelpCommand.class
         })
 public final class Main implements Runnable {

@@ -50,7 +50,7 @@ final class Association {
     private int version;
     private IdentifyController identify = new IdentifyController();
     private boolean enabled;
-    private boolean closed;
+    private volatile boolean closed;
 
     /** Does nothing yet; {@link #bringUp} follows. */
     Association(QueueContext context, HostOptions options, String subsystemNqn, int keepAliveMillis) {
@@ -191,8 +191,9 @@ final class Association {
         changeQueues(open -> open.add(queue));
         var _ = queue.closed().thenRun(() -> changeQueues(open -> open.remove(queue)));
         HostException cause = failure.get();
-        if (cause != null) {
-            queue.fail(cause);
+        if (cause != null || closed) {
+            // Whoever ended the association may not have seen this queue.
+            queue.fail(cause != null ? cause : new HostException("the controller was closed"));
         }
         return queue;
     }

@@ -8,6 +8,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.Cns;
@@ -35,16 +36,24 @@ public final class Controller implements AutoCloseable {
     private final Host host;
     private final InetSocketAddress target;
     private final Association association;
+    private final String key;
     private final List<IntConsumer> eventListeners = new CopyOnWriteArrayList<>();
     private final List<IoDispatcher> dispatchers = new CopyOnWriteArrayList<>();
     private final BitSet openQueueIds = new BitSet();
+    private final AtomicBoolean closed = new AtomicBoolean();
     private int ioQueueCount;
     private int queueSize;
 
-    Controller(Host host, InetSocketAddress target, Association association) {
+    /**
+     * Does nothing yet; {@link #bringUp} follows.
+     *
+     * @param key what the host knows the connection by
+     */
+    Controller(Host host, InetSocketAddress target, Association association, String key) {
         this.host = host;
         this.target = target;
         this.association = association;
+        this.key = key;
     }
 
     /** Takes what comes after Identify: queues and events. On failure everything is let go. */
@@ -299,6 +308,9 @@ public final class Controller implements AutoCloseable {
     @Override
     public void close() {
         association.close();
-        host.forget(this);
+        host.forget(association);
+        if (!closed.getAndSet(true)) {
+            host.forget(key);
+        }
     }
 }

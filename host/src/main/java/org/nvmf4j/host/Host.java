@@ -32,9 +32,11 @@ public final class Host implements AutoCloseable {
     private final HostMemory memory;
     private final HostLane adminLane;
     private final List<HostLane> ioLanes;
-    private final Set<Controller> controllers = new HashSet<>();
+    private final Set<Association> associations = new HashSet<>();
     private final Set<String> connected = new HashSet<>();
+    private int connecting;
     private boolean closed;
+    private boolean deviceClosed;
 
     private Host(HostOptions options, Device device, ProtectionDomain domain) {
         this.options = options;
@@ -95,12 +97,14 @@ public final class Host implements AutoCloseable {
 
     /** As {@link #discover(InetSocketAddress)}, of a discovery subsystem with a name of its own. */
     public DiscoveryLogPage discover(InetSocketAddress target, String discoveryNqn) throws IOException {
-        Association association = new Association(context(target), options, Nqn.requireValid(discoveryNqn), 0);
-        association.bringUp();
+        Association association = begin(target, Nqn.requireValid(discoveryNqn), 0);
         try {
+            association.bringUp();
             return DiscoveryClient.read(association.admin(), association.identify());
         } finally {
             association.close();
+            forget(association);
+            ended();
         }
     }
 
@@ -113,42 +117,66 @@ public final class Host implements AutoCloseable {
      */
     public Controller connect(InetSocketAddress target, String subsystemNqn) throws IOException {
         Nqn.requireValid(subsystemNqn);
-        String key = key(target, subsystemNqn);
-        synchronized (controllers) {
-            if (closed) {
-                throw new HostException("the host is closed");
-            }
+        String key = QueueLabel.address(target) + " " + subsystemNqn;
+        synchronized (associations) {
             if (!connected.add(key) && !options.duplicateConnect()) {
                 throw new HostException("this host is connected to " + subsystemNqn + " at "
                         + QueueLabel.address(target) + " already; ask for a duplicate connection to have another");
             }
         }
+        Association association = null;
         try {
-            Association association =
-                    new Association(context(target), options, subsystemNqn, options.keepAliveMillis());
+            association = begin(target, subsystemNqn, options.keepAliveMillis());
             association.bringUp();
-            Controller controller = new Controller(this, target, association);
+            Controller controller = new Controller(this, target, association, key);
             controller.bringUp();
-            synchronized (controllers) {
-                controllers.add(controller);
-            }
             return controller;
         } catch (IOException | RuntimeException e) {
-            synchronized (controllers) {
-                connected.remove(key);
+            if (association != null) {
+                forget(association);
             }
+            forget(key);
             throw e;
+        } finally {
+            if (association != null) {
+                ended();
+            }
         }
     }
 
-    private static String key(InetSocketAddress target, String subsystemNqn) {
-        return QueueLabel.address(target) + " " + subsystemNqn;
+    /** Makes an association that {@link #close} knows of; {@link #ended} follows when it is up or has failed. */
+    private Association begin(InetSocketAddress target, String subsystemNqn, int keepAliveMillis) throws HostException {
+        if (target.isUnresolved()) {
+            throw new HostException(
+                    "unknown host " + target.getHostString() + "; use an address or a name that resolves");
+        }
+        Association association = new Association(context(target), options, subsystemNqn, keepAliveMillis);
+        synchronized (associations) {
+            if (closed) {
+                throw new HostException("the host is closed");
+            }
+            connecting++;
+            associations.add(association);
+        }
+        return association;
     }
 
-    void forget(Controller controller) {
-        synchronized (controllers) {
-            controllers.remove(controller);
-            connected.remove(key(controller.target(), controller.subsystemNqn()));
+    private void ended() {
+        synchronized (associations) {
+            connecting--;
+            associations.notifyAll();
+        }
+    }
+
+    void forget(Association association) {
+        synchronized (associations) {
+            associations.remove(association);
+        }
+    }
+
+    void forget(String key) {
+        synchronized (associations) {
+            connected.remove(key);
         }
     }
 
@@ -240,22 +268,59 @@ public final class Host implements AutoCloseable {
         }
     }
 
-    /** Closes every controller, then the device with everything registered. */
+    /**
+     * Closes every controller, then the device with everything registered.
+     *
+     * @throws IllegalStateException if a thread of the user's neither polls nor closes an I/O queue that it owns; when it has closed it,
+     *     call this again
+     */
     @Override
     public void close() {
-        List<Controller> open;
-        synchronized (controllers) {
-            if (closed) {
+        List<Association> open;
+        synchronized (associations) {
+            if (deviceClosed) {
                 return;
             }
             closed = true;
-            open = List.copyOf(controllers);
+            open = List.copyOf(associations);
         }
-        open.forEach(Controller::close);
+        open.forEach(Association::close);
+        awaitConnecting();
+        synchronized (ioLanes) {
+            for (HostLane lane : ioLanes) {
+                if (lane.users() > 0) {
+                    throw new IllegalStateException("an I/O queue on completion vector " + lane.vector()
+                            + " is still open: close it on its thread first");
+                }
+            }
+        }
+        synchronized (associations) {
+            if (deviceClosed) {
+                return;
+            }
+            deviceClosed = true;
+        }
         ioLanes.forEach(HostLane::close);
         adminLane.close();
         memory.close();
         domain.close();
         device.close();
+    }
+
+    /** Waits for threads that are connecting: what they wait for has ended by now. */
+    private void awaitConnecting() {
+        boolean interrupted = false;
+        synchronized (associations) {
+            while (connecting > 0) {
+                try {
+                    associations.wait();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

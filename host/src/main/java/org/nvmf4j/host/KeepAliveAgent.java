@@ -28,6 +28,10 @@ final class KeepAliveAgent implements Agent {
 
     @Override
     public int doWork(long nowNanos) {
+        if (nowNanos - timer.nextDeadlineNanos() < 0) {
+            return 0;
+        }
+        queue.doWork(nowNanos); // the answer may be there already, if the lane did not run for a while
         switch (timer.onTime(nowNanos)) {
             case NONE -> {
                 return 0;

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.host.FakeQueue.FakeCommand;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.NvmeStatusException;
 
@@ -215,21 +216,21 @@ class NamespaceTest {
 
     @Test
     void refusesToWaitOnTheThreadThatItWouldWaitFor() throws IOException {
-        open();
+        open(HostFixture.options().ioQueues(1).build());
+        List<FakeCommand> held = new ArrayList<>();
+        target.script = command -> command.isIo() && held.add(command);
         CompletableFuture<Void> nested = namespace
                 .flushAsync()
-                .thenRun(() -> assertThatThrownBy(() -> controllerDispatcherFlush())
+                .thenRun(() -> assertThatThrownBy(() -> namespace.flush())
                         .isInstanceOf(IllegalStateException.class)
                         .hasMessageContaining("asynchronous form"));
+        boolean[] answered = new boolean[1];
+        HostFixture.waitFor("the flush", () -> {
+            target.run(() -> answered[0] = !held.isEmpty());
+            return answered[0];
+        });
+        target.run(() -> held.forEach(command -> command.complete(NvmeStatus.SUCCESS)));
         nested.join();
-    }
-
-    private void controllerDispatcherFlush() throws IOException {
-        // Whichever queue the lane's thread would use: one of them is its own, and admin commands have a lane of their
-        // own.
-        namespace.flush();
-        namespace.flush();
-        throw new IllegalStateException("asynchronous form not needed: another lane served it");
     }
 
     @ParameterizedTest

@@ -7,17 +7,17 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /** Keeps a class's log messages from the console and at hand for a test. */
-final class QuietLog extends Handler implements AutoCloseable {
+public final class QuietLog extends Handler implements AutoCloseable {
     private final Logger logger;
     private final List<String> messages = new CopyOnWriteArrayList<>();
 
-    QuietLog(Class<?> of) {
+    public QuietLog(Class<?> of) {
         logger = Logger.getLogger(of.getName());
         logger.setUseParentHandlers(false);
         logger.addHandler(this);
     }
 
-    List<String> messages() {
+    public List<String> messages() {
         return messages;
     }
 

@@ -5,6 +5,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.CompletionQueue;
@@ -37,6 +38,7 @@ final class EchoTraffic implements AutoCloseable {
     private final List<Lane> targetLanes;
     private final Listener listener;
     private final List<CompletableFuture<?>> targets = new ArrayList<>();
+    private final AtomicInteger roundsMade = new AtomicInteger();
 
     EchoTraffic(Fabric devices, IdleStrategy idle) throws VerbsException {
         this.devices = devices;
@@ -57,6 +59,19 @@ final class EchoTraffic implements AutoCloseable {
 
     /** Connections per host lane, each of so many rounds; returns when all are through. */
     void run(int connections, int rounds) throws Exception {
+        List<CompletableFuture<?>> all = start(connections, rounds);
+        CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).get(Fabric.LIMIT_SECONDS, TimeUnit.SECONDS);
+        synchronized (targets) {
+            for (CompletableFuture<?> target : targets) {
+                if (target.isCompletedExceptionally()) {
+                    target.get();
+                }
+            }
+        }
+    }
+
+    /** The same without waiting; gives what completes with the connections. */
+    List<CompletableFuture<?>> start(int connections, int rounds) {
         List<CompletableFuture<?>> all = new ArrayList<>();
         int number = 0;
         for (Lane lane : hostLanes) {
@@ -67,12 +82,16 @@ final class EchoTraffic implements AutoCloseable {
                 lane.execute(() -> attempt(done, () -> new HostEnd(lane, rounds, done).connect(which)));
             }
         }
-        CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).get(Fabric.LIMIT_SECONDS, TimeUnit.SECONDS);
-        synchronized (targets) {
-            for (CompletableFuture<?> target : targets) {
-                if (target.isCompletedExceptionally()) {
-                    target.get();
-                }
+        return all;
+    }
+
+    /** Waits until all connections together have made so many rounds. */
+    void awaitRounds(int rounds) {
+        long start = System.nanoTime();
+        while (roundsMade.get() < rounds) {
+            Thread.onSpinWait();
+            if (System.nanoTime() - start > TimeUnit.SECONDS.toNanos(Fabric.LIMIT_SECONDS)) {
+                throw new AssertionError("only " + roundsMade + " rounds in " + Fabric.LIMIT_SECONDS + " s");
             }
         }
     }
@@ -191,6 +210,7 @@ final class EchoTraffic implements AutoCloseable {
             data.assertFilled(0, DATA_BYTES, MESSAGE_BYTES);
             data.clear();
             round++;
+            roundsMade.incrementAndGet();
             if (round == rounds) {
                 out.assertGuards();
                 in.assertGuards();

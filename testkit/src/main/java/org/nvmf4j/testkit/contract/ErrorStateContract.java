@@ -11,6 +11,7 @@ import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkOpcode;
 
 /** The error state, peers that do not answer, and closed queue pairs. */
@@ -87,9 +88,20 @@ interface ErrorStateContract extends ContractSetup {
         return boxed;
     }
 
+    /** Drives both devices for some half turns, so that the peer has taken in all, some or nothing of what was posted. */
+    private void turn(int halfTurns) throws VerbsException {
+        for (int i = 0; i < halfTurns; i++) {
+            if (i % 2 == 0) {
+                fabric().host.progress();
+            } else {
+                fabric().target.progress();
+            }
+        }
+    }
+
     @Test
     default void theErrorStateEndsARequestThatIsUnderWayOnce() throws Exception {
-        for (int turns = 0; turns < 12; turns++) {
+        for (int turns = 0; turns < 24; turns++) {
             Link link = fabric().link();
             GuardedMemory local = fabric().host.memory(100_000);
             GuardedMemory remote = fabric().target.memory(100_000);
@@ -98,12 +110,12 @@ interface ErrorStateContract extends ContractSetup {
             link.host().write(local, 0, 100_000, remote, 0);
             link.host().read(local, 0, 100_000, remote, 0);
             link.host().send(local, 0, 100_000);
-            for (int i = 0; i < turns; i++) {
-                fabric().progress();
-            }
+            turn(turns);
             link.host().queuePair.toError();
             fabric().awaitSent(link.host(), 3);
+            local.clear();
             fabric().idle();
+            local.assertFresh();
             assertThat(link.host().sent).extracting(Completed::id).containsExactly(1L, 2L, 3L);
             int done = (int)
                     link.host().sent.stream().filter(c -> c.status() == SUCCESS).count();
@@ -179,7 +191,7 @@ interface ErrorStateContract extends ContractSetup {
 
     @Test
     default void aClosedQueuePairCompletesNothingAndFreesItsBuffers() throws Exception {
-        for (int turns = 0; turns < 12; turns++) {
+        for (int turns = 0; turns < 24; turns++) {
             Link link = fabric().link();
             GuardedMemory local = fabric().host.memory(300_000);
             GuardedMemory remote = fabric().target.memory(300_000);
@@ -188,9 +200,7 @@ interface ErrorStateContract extends ContractSetup {
             link.host().read(local, 0, 100_000, remote, 0);
             link.host().read(local, 100_000, 100_000, remote, 0);
             link.target().send(remote, 0, 100_000);
-            for (int i = 0; i < turns; i++) {
-                fabric().progress();
-            }
+            turn(turns);
             int sent = link.host().sent.size();
             int received = link.host().received.size();
             link.host().queuePair.close();

@@ -1,6 +1,7 @@
 package org.nvmf4j.testkit.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.nvmf4j.verbs.WorkCompletionStatus.LOCAL_QP_OPERATION_ERROR;
 import static org.nvmf4j.verbs.WorkCompletionStatus.SUCCESS;
 
 import java.util.List;
@@ -8,6 +9,8 @@ import java.util.SplittableRandom;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.testkit.contract.Fabric.Link;
+import org.nvmf4j.verbs.ConnectionParameters;
+import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkOpcode;
@@ -288,8 +291,20 @@ interface TransferContract extends ContractSetup {
     }
 
     @Test
+    default void aReadWithoutInitiatorDepthFails() throws Exception {
+        Link link = fabric().link(new ConnectionParameters(new byte[0], Fabric.READS, 0, 7, 7));
+        GuardedMemory local = fabric().host.memory(64);
+        GuardedMemory remote = fabric().target.memory(64);
+        long write = link.host().write(local, 0, 64, remote, 0);
+        long read = link.host().read(local, 0, 64, remote, 0);
+        assertThat(fabric().awaitSentId(link.host(), write).status()).isEqualTo(SUCCESS);
+        assertThat(fabric().awaitSentId(link.host(), read).status()).isEqualTo(LOCAL_QP_OPERATION_ERROR);
+        assertThat(link.host().state()).isEqualTo(QueuePairState.ERROR);
+    }
+
+    @Test
     default void manyConnectionsCarryTheirOwnData() throws Exception {
-        int count = 40;
+        int count = 100;
         GuardedMemory out = fabric().host.memory(count * 4096L);
         GuardedMemory in = fabric().target.memory(count * 4096L);
         Link[] links = new Link[count];

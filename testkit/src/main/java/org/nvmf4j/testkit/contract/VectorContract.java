@@ -80,7 +80,7 @@ interface VectorContract extends ContractSetup {
     default void threadsOfTheirOwnCarryTrafficInParallel() throws Exception {
         Fabric devices = newFabric(2);
         try (EchoTraffic traffic = new EchoTraffic(devices, IdleStrategy.BACKOFF)) {
-            traffic.run(2, 1000);
+            traffic.run(2, 300);
         }
     }
 

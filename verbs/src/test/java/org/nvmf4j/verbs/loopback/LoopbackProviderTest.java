@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,9 +26,12 @@ import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePair;
 import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.QueuePairState;
+import org.nvmf4j.verbs.QuietLog;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.WorkCompletionStatus;
 
 /** What is peculiar to this provider; that it keeps the verbs contract is tested by the contract suite. */
 class LoopbackProviderTest {
@@ -84,42 +88,93 @@ class LoopbackProviderTest {
 
     @Test
     void carriesAMessageBetweenTwoDevices() throws Exception {
-        try (Device target = Device.open("loopback", DeviceOptions.towards(SOMEWHERE));
-                Device host = Device.open(
-                        "loopback", DeviceOptions.towards(target.attributes().localAddress()))) {
-            CompletionQueue targetQueue = target.createCompletionQueue(8, 0);
-            CompletionQueue hostQueue = host.createCompletionQueue(8, 0);
-            ProtectionDomain targetDomain = target.allocateProtectionDomain();
-            ProtectionDomain hostDomain = host.allocateProtectionDomain();
-            MemoryRegion to = targetDomain.register(Arena.ofAuto().allocate(4096), EnumSet.of(AccessFlag.LOCAL_WRITE));
-            MemoryRegion from = hostDomain.register(Arena.ofAuto().allocate(4096), EnumSet.noneOf(AccessFlag.class));
-            from.segment().fill((byte) 7);
+        try (Pair pair = new Pair();
+                Arena arena = Arena.ofShared()) {
+            pair.register(arena.allocate(4096), arena.allocate(4096).fill((byte) 7));
+            pair.send();
+            assertThat(pair.targetQueue.poll(8, c -> assertThat(c.lengthBytes()).isEqualTo(4096)))
+                    .isEqualTo(1);
+            assertThat(pair.hostQueue.poll(8, c -> assertThat(c.isSuccess()).isTrue()))
+                    .isEqualTo(1);
+            assertThat(pair.to().segment().get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 7);
+        }
+    }
+
+    @Test
+    void memoryThatIsGoneEndsOnlyItsConnection() throws Exception {
+        try (Pair pair = new Pair();
+                QuietLog quiet = new QuietLog(Responder.class)) {
+            try (Arena arena = Arena.ofShared()) {
+                pair.register(arena.allocate(4096), arena.allocate(4096));
+            }
+            pair.send();
+            assertThat(pair.hosts.state()).isEqualTo(QueuePairState.ERROR);
+            assertThat(pair.targets.state()).isEqualTo(QueuePairState.ERROR);
+            List<WorkCompletionStatus> statuses = new ArrayList<>();
+            pair.targetQueue.poll(8, c -> statuses.add(c.status()));
+            pair.hostQueue.poll(8, c -> statuses.add(c.status()));
+            assertThat(statuses)
+                    .containsExactly(
+                            WorkCompletionStatus.LOCAL_PROTECTION_ERROR, WorkCompletionStatus.REMOTE_OPERATION_ERROR);
+            assertThat(quiet.messages()).hasSize(1);
+        }
+    }
+
+    /** Two connected queue pairs on two devices, driven by the test. */
+    private static final class Pair implements AutoCloseable {
+        private final Device target = Device.open("loopback", DeviceOptions.towards(SOMEWHERE));
+        private final Device host = Device.open(
+                "loopback", DeviceOptions.towards(target.attributes().localAddress()));
+        private final CompletionQueue targetQueue = target.createCompletionQueue(8, 0);
+        private final CompletionQueue hostQueue = host.createCompletionQueue(8, 0);
+        private final ProtectionDomain targetDomain = target.allocateProtectionDomain();
+        private final ProtectionDomain hostDomain = host.allocateProtectionDomain();
+        private final QueuePair targets =
+                target.createQueuePair(targetDomain, new QueuePairOptions(targetQueue, targetQueue, 4, 4, 1, 0, null));
+        private final QueuePair hosts =
+                host.createQueuePair(hostDomain, new QueuePairOptions(hostQueue, hostQueue, 4, 4, 1, 0, null));
+        private final List<MemoryRegion> regions = new ArrayList<>();
+
+        Pair() throws VerbsException {
             ConnectionParameters parameters = new ConnectionParameters(new byte[0], 1, 1, 7, 7);
             Events events = new Events();
-            QueuePair accepted = target.createQueuePair(
-                    targetDomain, new QueuePairOptions(targetQueue, targetQueue, 4, 4, 1, 0, null));
-            ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
-            receive.setSge(to, 0, 4096);
-            accepted.postReceive(receive);
-            int port = target.listen(0, request -> accept(request, accepted, parameters, events))
-                    .localAddress()
-                    .getPort();
-            QueuePair connecting =
-                    host.createQueuePair(hostDomain, new QueuePairOptions(hostQueue, hostQueue, 4, 4, 1, 0, null));
-            host.connect(
-                    connecting, new InetSocketAddress(target.attributes().localAddress(), port), parameters, events);
-            while (host.vector(0).progress() + target.vector(0).progress() > 0) {}
+            InetSocketAddress address = target.listen(0, request -> accept(request, targets, parameters, events))
+                    .localAddress();
+            host.connect(hosts, address, parameters, events);
+            drive();
             assertThat(events.names).containsExactly("established", "established");
+        }
+
+        void drive() {
+            while (host.vector(0).progress() + target.vector(0).progress() > 0) {
+                Thread.onSpinWait();
+            }
+        }
+
+        void register(MemorySegment to, MemorySegment from) throws VerbsException {
+            regions.add(targetDomain.register(to, EnumSet.of(AccessFlag.LOCAL_WRITE)));
+            regions.add(hostDomain.register(from, EnumSet.noneOf(AccessFlag.class)));
+        }
+
+        MemoryRegion to() {
+            return regions.getFirst();
+        }
+
+        /** Sends one message from region to region. */
+        void send() {
+            ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
+            receive.setSge(to(), 0, 4096);
+            targets.postReceive(receive);
             SendWorkRequest send = new SendWorkRequest(1);
-            send.setSge(from, 0, 4096);
-            connecting.postSend(send);
-            while (host.vector(0).progress() + target.vector(0).progress() > 0) {}
-            assertThat(targetQueue.poll(8, c -> assertThat(c.lengthBytes()).isEqualTo(4096)))
-                    .isEqualTo(1);
-            assertThat(hostQueue.poll(8, c -> assertThat(c.isSuccess()).isTrue()))
-                    .isEqualTo(1);
-            assertThat(to.segment().mismatch(from.segment())).isEqualTo(-1);
-            assertThat(to.segment().get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 7);
+            send.setSge(regions.getLast(), 0, 4096);
+            hosts.postSend(send);
+            drive();
+        }
+
+        @Override
+        public void close() {
+            host.close();
+            target.close();
         }
     }
 

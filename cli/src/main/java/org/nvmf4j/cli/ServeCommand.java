@@ -1,0 +1,189 @@
+package org.nvmf4j.cli;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.target.NamespaceSpec;
+import org.nvmf4j.target.Subsystem;
+import org.nvmf4j.target.Target;
+import org.nvmf4j.target.TargetOptions;
+import org.nvmf4j.target.TargetStatistics;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code nvmf serve}. */
+@Command(
+        name = "serve",
+        description = "Export namespaces over NVMe/RDMA until interrupted.",
+        footer = {
+            "",
+            "SPEC is " + NamespaceSpec.FORM + ".",
+            "Sizes are bytes, or a number with k, M, G or T. A file may be a block device."
+        })
+final class ServeCommand implements Callable<Integer> {
+    static final String DEFAULT_NQN = "nqn.2026-11.org.nvmf4j:target";
+
+    @Option(
+            names = "--listen",
+            paramLabel = "ADDR[:PORT]",
+            defaultValue = "127.0.0.1",
+            description = "Where to listen; may be repeated (default: ${DEFAULT-VALUE}, port 4420).")
+    private List<String> listen = List.of();
+
+    @Option(
+            names = {"-n", "--nqn"},
+            paramLabel = "NQN",
+            defaultValue = DEFAULT_NQN,
+            description = "NQN of the subsystem (default: ${DEFAULT-VALUE}).")
+    private String nqn = DEFAULT_NQN;
+
+    @Option(
+            names = "--ns",
+            paramLabel = "SPEC",
+            required = true,
+            description = "A namespace; may be repeated, NSIDs count from 1.")
+    private List<String> namespaces = List.of();
+
+    @Option(
+            names = "--allow-host",
+            paramLabel = "NQN",
+            description = "Let only this host connect; may be repeated (default: any host).")
+    private List<String> allowedHosts = List.of();
+
+    @Option(
+            names = "--inline-data-size",
+            paramLabel = "BYTES",
+            defaultValue = "4096",
+            converter = Sizes.class,
+            description = "In-capsule data of I/O queues, 0 to 16384 (default: ${DEFAULT-VALUE}).")
+    private long inCapsuleDataBytes = TargetOptions.SAFE_IN_CAPSULE_DATA_BYTES;
+
+    @Option(
+            names = "--max-queue-size",
+            paramLabel = "N",
+            defaultValue = "1024",
+            description = "Entries of an I/O queue at most, 2 to 1024 (default: ${DEFAULT-VALUE}).")
+    private int maxQueueSize = TargetOptions.DEFAULT.maxQueueSize();
+
+    @Option(
+            names = "--lanes",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Threads that share the queues (default: ${DEFAULT-VALUE}).")
+    private int lanes = 1;
+
+    @Mixin
+    private DeviceMixin device;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public @Nullable Integer call() throws IOException {
+        List<NamespaceSpec> specs = namespaces.stream().map(NamespaceSpec::parse).toList();
+        TargetOptions options = TargetOptions.DEFAULT
+                .withInCapsuleDataBytes(Math.toIntExact(Math.min(inCapsuleDataBytes, Integer.MAX_VALUE)))
+                .withMaxQueueSize(maxQueueSize);
+        PrintWriter err = spec.commandLine().getErr();
+        if (options.inCapsuleDataBytes() > TargetOptions.SAFE_IN_CAPSULE_DATA_BYTES) {
+            err.println("nvmf serve: warning: with more than 4096 bytes of in-capsule data Linux 5.4 to 5.12 hosts can corrupt"
+                    + " writes; leave --inline-data-size at 4096 for them");
+            err.flush();
+        }
+        Map<InetAddress, List<InetSocketAddress>> ports = ports();
+        Subsystem subsystem = new Subsystem(Nqn.requireValid(nqn));
+        if (!allowedHosts.isEmpty()) {
+            subsystem.allowHosts(new HashSet<>(allowedHosts));
+        }
+        subsystem.addNamespaces(specs);
+        CountDownLatch stop = new CountDownLatch(1);
+        List<Device> devices = new ArrayList<>();
+        try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
+            serve(options, subsystem, ports, devices, stop);
+        } finally {
+            devices.forEach(Device::close);
+        }
+        return 0;
+    }
+
+    private Map<InetAddress, List<InetSocketAddress>> ports() throws IOException {
+        Map<InetAddress, List<InetSocketAddress>> ports = new LinkedHashMap<>();
+        for (String text : listen) {
+            InetSocketAddress address = Addresses.parse(text);
+            if (address.getAddress().isAnyLocalAddress()) {
+                throw new IllegalArgumentException("--listen needs an address of this machine, not " + text
+                        + ": an RDMA device answers to one address");
+            }
+            ports.computeIfAbsent(address.getAddress(), a -> new ArrayList<>()).add(address);
+        }
+        if (device.pcapFile != null && ports.size() > 1) {
+            throw new IllegalArgumentException("--pcap takes one --listen address: several devices cannot write one file");
+        }
+        return ports;
+    }
+
+    private void serve(
+            TargetOptions options,
+            Subsystem subsystem,
+            Map<InetAddress, List<InetSocketAddress>> ports,
+            List<Device> devices,
+            CountDownLatch stop)
+            throws IOException {
+        Target.Builder builder = Target.builder().options(options).subsystem(subsystem);
+        for (Map.Entry<InetAddress, List<InetSocketAddress>> entry : ports.entrySet()) {
+            Device opened = Device.open(
+                    device.provider,
+                    device.applyTo(DeviceOptions.at(entry.getKey()).withVectors(lanes)));
+            devices.add(opened);
+            for (InetSocketAddress port : entry.getValue()) {
+                builder.listen(opened, port.getPort());
+            }
+        }
+        try (Target target = builder.start()) {
+            PrintWriter out = spec.commandLine().getOut();
+            out.println("ready: " + describe(target, subsystem, devices));
+            out.flush();
+            stop.await();
+            if (Verbosity.of(spec.commandLine())) {
+                out.println(describe(target.statistics()));
+                out.flush();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static String describe(Target target, Subsystem subsystem, List<Device> devices) {
+        String where = target.ports().stream().map(Addresses::format).collect(Collectors.joining(", "));
+        String what = subsystem.namespaces().stream()
+                .map(namespace -> namespace.nsid() + " (" + Sizes.format(namespace.blocks() * namespace.blockSizeBytes()) + ")")
+                .collect(Collectors.joining(", "));
+        String how = devices.stream()
+                .map(device -> device.attributes().provider() + ", path MTU " + device.attributes().pathMtuBytes())
+                .distinct()
+                .collect(Collectors.joining("; "));
+        return "listening on " + where + " (" + how + "), subsystem " + subsystem.nqn() + ", namespaces " + what;
+    }
+
+    private static String describe(TargetStatistics s) {
+        return "stopped: connections " + s.connectionsAccepted() + ", rejected " + s.connectionsRejected() + ", failed "
+                + s.connectionsFailed() + ", commands " + s.commands() + ", errors " + s.commandErrors()
+                + ", waits for a buffer " + s.bufferWaits();
+    }
+}
