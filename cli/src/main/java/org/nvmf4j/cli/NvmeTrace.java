@@ -88,7 +88,8 @@ final class NvmeTrace {
             queue.fabricsCommands.add(SubmissionQueueEntry.commandId(m, payload));
         }
         int inCapsule = payloadBytes - ENTRY_BYTES;
-        return queue.prefix() + CommandText.describe(m, payload, queue.isAdmin())
+        return queue.prefix()
+                + CommandText.describe(m, payload, queue.isAdmin())
                 + (inCapsule > 0 ? ", " + inCapsule + " bytes of in-capsule data here" : "");
     }
 
@@ -113,7 +114,7 @@ final class NvmeTrace {
             return "NVMe/RDMA qid " + nvme.qid() + " hrqsize " + nvme.hrqsize() + " hsqsize " + nvme.hsqsizeZeroBased()
                     + " cntlid " + nvme.cntlid();
         } catch (NvmeFormatException e) {
-            return e.getMessage();
+            return notNvme(e);
         }
     }
 
@@ -123,9 +124,10 @@ final class NvmeTrace {
             queues.put(key(frame.source().getHostAddress(), rep.qpn()), pending.queue());
         }
         try {
-            return "NVMe/RDMA crqsize " + RdmaPrivateData.Accept.parse(rep.privateData()).crqsize();
+            return "NVMe/RDMA crqsize "
+                    + RdmaPrivateData.Accept.parse(rep.privateData()).crqsize();
         } catch (NvmeFormatException e) {
-            return e.getMessage();
+            return notNvme(e);
         }
     }
 
@@ -134,8 +136,12 @@ final class NvmeTrace {
             RdmaPrivateData.Reject reject = RdmaPrivateData.Reject.parse(rej.privateData());
             return reject.status() == 0 ? "" : "NVMe/RDMA reject: " + RdmaPrivateData.words(reject.status());
         } catch (NvmeFormatException e) {
-            return e.getMessage();
+            return notNvme(e);
         }
+    }
+
+    private static String notNvme(NvmeFormatException e) {
+        return "private data that is not NVMe/RDMA: " + e.getMessage();
     }
 
     private static String key(String address, int queuePair) {

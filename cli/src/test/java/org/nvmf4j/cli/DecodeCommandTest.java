@@ -30,7 +30,9 @@ class DecodeCommandTest {
 
     static List<Path> captures() throws IOException {
         try (Stream<Path> files = Files.list(CAPTURES)) {
-            return files.filter(file -> file.toString().endsWith(".pcap")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".pcap"))
+                    .sorted()
+                    .toList();
         }
     }
 
