@@ -172,6 +172,7 @@ final class TargetLane implements Agent, CompletionHandler {
         if (nowNanos - nextTimerNanos >= 0) {
             runTimers();
         }
+        counters.set(BUFFERS_IN_USE, pool.taken());
         if (shuttingDown && queues.isEmpty() && retiring.isEmpty()) {
             end();
         }
@@ -243,7 +244,6 @@ final class TargetLane implements Agent, CompletionHandler {
         if (waitingForBuffer.isEmpty()) {
             DataBuffer buffer = pool.take(request.transferBytes());
             if (buffer != null) {
-                counters.set(BUFFERS_IN_USE, pool.taken());
                 request.buffer(buffer);
                 return true;
             }
@@ -268,7 +268,6 @@ final class TargetLane implements Agent, CompletionHandler {
             if (buffer == null) {
                 return served;
             }
-            counters.set(BUFFERS_IN_USE, pool.taken());
             waitingForBuffer.remove(request);
             request.buffer(buffer);
             request.owner().buffered(request);
@@ -310,7 +309,6 @@ final class TargetLane implements Agent, CompletionHandler {
                 work++;
             }
         }
-        counters.set(BUFFERS_IN_USE, pool.taken());
         nextTimerNanos = nowNanos;
         return work;
     }
@@ -386,9 +384,5 @@ final class TargetLane implements Agent, CompletionHandler {
         } catch (RuntimeException e) {
             ended.completeExceptionally(e);
         }
-    }
-
-    int buffersInUse() {
-        return (int) counters.get(BUFFERS_IN_USE);
     }
 }
