@@ -153,8 +153,9 @@ final class CommandQueue implements CompletionHandler, ConnectionHandler {
         }
     }
 
+    /** One of so many SENDs asks for a completion: a power of two, so that a mask tells which. */
     private static int signalInterval(int slots) {
-        return Math.max(1, Math.min(MAX_SIGNAL_INTERVAL, slots / 4));
+        return Integer.highestOneBit(Math.clamp(slots / 4, 1, MAX_SIGNAL_INTERVAL));
     }
 
     /** Capsules, and so send work requests, of a queue of that size. */
@@ -225,7 +226,7 @@ final class CommandQueue implements CompletionHandler, ConnectionHandler {
     /** Sends the capsule of a command that was begun: the entry alone. */
     void post() {
         addCapsule();
-        post(NO_SLOT, (sent + 1) % signalInterval == 0);
+        post(NO_SLOT, (sent + 1 & signalInterval - 1) == 0);
     }
 
     /** Sends the capsule with in-capsule data, gathered from registered memory that is in use until the command ends. */

@@ -181,6 +181,14 @@ final class FakeTarget implements AutoCloseable {
         }
     }
 
+    void disconnectIoQueuesOnLane() {
+        for (FakeQueue queue : queues) {
+            if (queue.id() > 0) {
+                queue.disconnect();
+            }
+        }
+    }
+
     /** Completes an asynchronous event request that the host has sent. */
     void fireEvent(int event) {
         run(() -> eventRequests.removeFirst().complete(NvmeStatus.SUCCESS, event));
@@ -335,7 +343,8 @@ final class FakeTarget implements AutoCloseable {
         command.complete(NvmeStatus.SUCCESS);
     }
 
-    private void onIo(FakeCommand command) {
+    /** Executes an I/O command as a target should. */
+    void onIo(FakeCommand command) {
         MemorySegment entry = command.entry;
         int nsid = SubmissionQueueEntry.nsid(entry, 0);
         Integer block = blockBytes.get(nsid);

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -224,7 +223,7 @@ class QueueFailureTest {
     @Test
     void endsEverythingWhenACommandGetsNoAnswerInTime() throws IOException {
         open(HostFixture.callerOptions()
-                .commandTimeoutMillis(200)
+                .commandTimeoutMillis(3_000)
                 .keepAliveMillis(0)
                 .build());
         onFirstIo(command -> {});
@@ -235,63 +234,34 @@ class QueueFailureTest {
     @Test
     void losesAControllerThatDoesNotAnswerKeepAlive() throws IOException {
         target.identify.ctratt(0);
+        open(HostFixture.callerOptions().keepAliveMillis(2_000).build());
         target.script = command -> command.isIo() || command.opcode() == AdminOpcode.KEEP_ALIVE;
-        open(HostFixture.callerOptions().keepAliveMillis(100).build());
         submit();
-        checkThatEverythingEnds("did not answer Keep Alive within 100 ms");
+        checkThatEverythingEnds("did not answer Keep Alive within 2000 ms");
     }
 
     @Test
     void losesAControllerThatRefusesKeepAlive() throws IOException {
         target.identify.ctratt(0);
+        open(HostFixture.callerOptions().keepAliveMillis(2_000).build());
         target.script = command -> {
-            if (command.opcode() == AdminOpcode.KEEP_ALIVE && !command.isIo()) {
+            if (!command.isIo() && command.opcode() == AdminOpcode.KEEP_ALIVE) {
                 command.complete(NvmeStatus.KEEP_ALIVE_TIMEOUT_INVALID | NvmeStatus.DNR);
                 return true;
             }
             return command.isIo();
         };
-        open(HostFixture.callerOptions().keepAliveMillis(100).build());
         submit();
         checkThatEverythingEnds("answered Keep Alive with");
     }
 
     @Test
     void keepsAnIdleControllerAlive() throws IOException {
-        open(HostFixture.callerOptions().keepAliveMillis(40).build());
+        open(HostFixture.callerOptions().keepAliveMillis(4_000).build());
         HostFixture.waitFor(
-                "three keep alives",
-                () -> target.log.stream()
-                                .filter(c -> c.queue.id() == 0 && c.opcode() == AdminOpcode.KEEP_ALIVE)
-                                .count()
-                        >= 3);
+                "a keep alive",
+                () -> target.log.stream().anyMatch(c -> c.queue.id() == 0 && c.opcode() == AdminOpcode.KEEP_ALIVE));
         assertThat(controller.lost()).isNotDone();
-    }
-
-    @Test
-    void givesAUnpolledQueueNoLessTime() throws IOException {
-        open(HostFixture.callerOptions()
-                .vectors(1)
-                .commandTimeoutMillis(1)
-                .keepAliveMillis(0)
-                .build());
-        assertThat(queue.submitFlush(namespace, 1)).isTrue();
-        HostFixture.waitFor("the flush at the target", () -> {
-            try {
-                controller.namespaceIds(); // runs the lane, but does not poll the queue
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
-            return target.firstIo() != null;
-        });
-        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(20);
-        while (System.nanoTime() < until) {
-            Thread.onSpinWait();
-        }
-        while (queue.outstanding() > 0) {
-            queue.poll((tag, status) -> statusByTag.put(tag, status));
-        }
-        assertThat(statusByTag).containsEntry(1L, 0);
     }
 
     @Test
@@ -307,6 +277,17 @@ class QueueFailureTest {
         assertThat(controller.namespaceIds()).containsExactly(1, 2);
     }
 
+    @Test
+    void closesInReasonableTimeWhenTheTargetHasVanished() throws IOException {
+        open(HostFixture.callerOptions().keepAliveMillis(2_000).build());
+        target.withQueues(FakeQueue::vanish);
+        queue.poll(this::onCompletion);
+        submit();
+        host.close();
+        assertThat(queue.outstanding()).isZero();
+        assertThat(statusByTag.values()).hasSize(REQUESTS).containsOnly(NvmeStatus.ABORTED_BY_HOST);
+    }
+
     /** Each of these ends the association in some way; any order of any of them must end everything once. */
     private enum End {
         QUEUE_CLOSE,
@@ -314,7 +295,6 @@ class QueueFailureTest {
         HOST_CLOSE,
         TARGET_DISCONNECTS_IO,
         TARGET_DISCONNECTS_ADMIN,
-        TARGET_VANISHES,
         POLL
     }
 
@@ -327,10 +307,7 @@ class QueueFailureTest {
             Collections.shuffle(ends, random);
             statusByTag.clear();
             target.script = command -> command.isIo();
-            open(HostFixture.callerOptions()
-                    .vectors(1 + round % 2)
-                    .keepAliveMillis(500)
-                    .build());
+            open(HostFixture.callerOptions().vectors(1 + round % 2).build());
             queue.poll(this::onCompletion);
             submit();
             for (End end : ends) {
@@ -356,7 +333,6 @@ class QueueFailureTest {
                     }
                 });
             case TARGET_DISCONNECTS_ADMIN -> target.run(target::disconnectAdminQueueOnLane);
-            case TARGET_VANISHES -> target.withQueues(FakeQueue::vanish);
             case POLL -> {
                 try {
                     queue.poll(this::onCompletion);

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Byte buffer views of user memory for the CRC, which takes no memory segments. A view is made once per segment object and kept
- * while it is used, so that none is made per packet; a segment beyond the reach of a byte buffer has several, which overlap.
- * Confined to one lane.
+ * Byte buffer views of user memory for the CRC, which takes no memory segments. A view is made once per segment and kept while it
+ * is used, so that none is made per packet; a segment beyond the reach of a byte buffer has several, which overlap. (Equal segments
+ * have the same address, size and lifetime, so one may stand for the other.) Confined to one lane.
  */
 final class BufferViews {
     private static final int SLOTS = 256;
@@ -25,7 +25,7 @@ final class BufferViews {
         long window = offset >>> WINDOW_SHIFT;
         int slot = slot(segment, window);
         ByteBuffer view = views[slot];
-        if (view != null && segments[slot] == segment && windows[slot] == window) {
+        if (view != null && segment.equals(segments[slot]) && windows[slot] == window) {
             return view;
         }
         long start = window << WINDOW_SHIFT;
@@ -43,6 +43,7 @@ final class BufferViews {
     }
 
     private static int slot(MemorySegment segment, long window) {
-        return (int) ((System.identityHashCode(segment) + window) & (SLOTS - 1));
+        long mixed = (segment.address() ^ segment.byteSize() + window) * 0x9E37_79B9_7F4A_7C15L;
+        return (int) (mixed >>> 32) & SLOTS - 1;
     }
 }

@@ -156,7 +156,8 @@ final class ConnectionService {
 
     /** Timers and events; 0 if there were none. */
     int work(long nowNanos) {
-        if (manager.nextDeadlineNanos() - nowNanos <= 0 && manager.nextDeadlineNanos() != ConnectionManager.NO_DEADLINE) {
+        if (manager.nextDeadlineNanos() - nowNanos <= 0
+                && manager.nextDeadlineNanos() != ConnectionManager.NO_DEADLINE) {
             manager.onTimeout(nowNanos);
         }
         int work = 0;

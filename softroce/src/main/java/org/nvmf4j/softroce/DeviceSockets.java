@@ -46,21 +46,21 @@ final class DeviceSockets {
         } catch (VerbsException e) {
             throw e;
         } catch (PortTakenException e) {
-            throw new VerbsException(e.getMessage(), e);
+            throw new VerbsException(String.valueOf(e.getMessage()), e);
         } catch (IOException | UnsupportedOperationException e) {
             throw new VerbsException("cannot open a software RoCE device: " + e.getMessage(), e);
         }
     }
 
-    private static List<UdpSocket> openGroup(
-            DeviceOptions options, int group, UdpOptions udp, RandomGenerator random) throws IOException {
+    private static List<UdpSocket> openGroup(DeviceOptions options, int group, UdpOptions udp, RandomGenerator random)
+            throws IOException {
         InetAddress local = options.localAddress();
         InetAddress remote = options.remoteAddress();
-        if (local == null && remote == null) {
-            throw new VerbsException("a software RoCE device needs its local address, or a peer's address to find it from");
-        }
-        if (local == null) {
+        if (local == null && remote != null) {
             local = addressTowards(remote);
+        } else if (local == null) {
+            throw new VerbsException(
+                    "a software RoCE device needs its local address, or a peer's address to find it from");
         }
         if (local == null) {
             return UdpSocket.openGroupOnFreeLoopbackAddress(RocePacket.UDP_PORT, group, RULE, udp, random);
@@ -105,8 +105,9 @@ final class DeviceSockets {
         }
         usable.sort((a, b) -> Boolean.compare(b.isLoopbackAddress(), a.isLoopbackAddress()));
         if (usable.isEmpty()) {
-            throw new VerbsException("the peer " + remote.getHostAddress() + " is this machine's only IPv6 address, and two"
-                    + " devices cannot share one: add another ('ip -6 addr add fd00::2/128 dev lo'), or use 127.0.0.1");
+            throw new VerbsException(
+                    "the peer " + remote.getHostAddress() + " is this machine's only IPv6 address, and two"
+                            + " devices cannot share one: add another ('ip -6 addr add fd00::2/128 dev lo'), or use 127.0.0.1");
         }
         return usable.getFirst();
     }
@@ -124,7 +125,7 @@ final class DeviceSockets {
         } catch (VerbsException e) {
             throw e;
         } catch (IOException e) {
-            throw new VerbsException(e.getMessage(), e);
+            throw new VerbsException(String.valueOf(e.getMessage()), e);
         }
     }
 

@@ -50,8 +50,7 @@ final class FaultInjector {
         }
         if (damage) {
             long at = offset + (bit >>> 3);
-            packet.set(
-                    ValueLayout.JAVA_BYTE, at, (byte) (packet.get(ValueLayout.JAVA_BYTE, at) ^ 1 << (bit & 7)));
+            packet.set(ValueLayout.JAVA_BYTE, at, (byte) (packet.get(ValueLayout.JAVA_BYTE, at) ^ 1 << (bit & 7)));
             statistics.add(Counter.FAULTS_CORRUPTED, 1);
         }
         if (delay && heldPeer == null && lengthBytes <= held.byteSize()) {

@@ -19,7 +19,8 @@ final class NumberTable<T> {
 
     /** What is kept under a number, or null. */
     @SuppressWarnings("unchecked")
-    @Nullable T get(int number) {
+    @Nullable
+    T get(int number) {
         int i = find(number);
         return (T) values[i];
     }
@@ -74,7 +75,7 @@ final class NumberTable<T> {
     /** The slot of a number, or the free one where it would go. */
     private int find(int number) {
         int mask = numbers.length - 1;
-        int i = (number * 0x9E37_79B1 >>> 8) & mask; // the low bits name the lane: equal for all numbers here
+        int i = ((number * 0x9E37_79B1) >>> 8) & mask; // the low bits name the lane: equal for all numbers here
         while (numbers[i] != number && numbers[i] != 0) {
             i = (i + 1) & mask;
         }

@@ -34,7 +34,10 @@ final class QueuePairNumbers {
         for (int i = 0; i < ATTEMPTS; i++) {
             int number = random.nextInt(1 << (NUMBER_BITS - lowBitCount)) << lowBitCount | lowBits;
             // 0 and 1 are for management, and the last number is the multicast one.
-            if (number > 1 && number != (1 << NUMBER_BITS) - 1 && inUse.get(number) == null && !restingSet.contains(number)) {
+            if (number > 1
+                    && number != (1 << NUMBER_BITS) - 1
+                    && inUse.get(number) == null
+                    && !restingSet.contains(number)) {
                 return number;
             }
         }

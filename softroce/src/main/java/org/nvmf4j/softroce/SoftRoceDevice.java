@@ -88,10 +88,9 @@ final class SoftRoceDevice implements ProviderDevice {
         this.faults = options.faults();
         this.tap = tap;
         // Keys are drawn on the I/O path, where a secure generator would be slow.
-        this.memory = new MemoryTable(
-                RandomGeneratorFactory.of("L64X128MixRandom").create(random.generateSeed(16)));
-        this.vectorNumberBits =
-                Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
+        this.memory =
+                new MemoryTable(RandomGeneratorFactory.of("L64X128MixRandom").create(random.generateSeed(16)));
+        this.vectorNumberBits = Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
         this.attributes = new DeviceAttributes(
                 SoftRoceProvider.NAME,
                 SoftRoceProvider.NAME + "-" + local.getHostAddress(),
@@ -105,8 +104,7 @@ final class SoftRoceDevice implements ProviderDevice {
         for (int i = 0; i < vectors.length; i++) {
             vectors[i] = new SoftRoceVector(this, i, sockets.get(i), random);
         }
-        ConnectionManager manager =
-                new ConnectionManager(CmOptions.of(local, random.nextLong(), pathMtuBytes), random);
+        ConnectionManager manager = new ConnectionManager(CmOptions.of(local, random.nextLong(), pathMtuBytes), random);
         this.connectionService = new ConnectionService(vectors[0], local, manager, tap);
         vectors[0].connectionService(connectionService);
     }

@@ -1,6 +1,7 @@
 package org.nvmf4j.softroce;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.List;
@@ -69,9 +70,9 @@ public final class SoftRoceProvider implements VerbsProvider {
         try {
             UdpSocket first = sockets.getFirst();
             warnOfSmallBuffer(first);
-            tap = openTap(options.pcapFile());
-            int linkPathMtu =
-                    DeviceSockets.linkPathMtuBytes(first.localAddress().getAddress());
+            InetAddress local = first.localAddress().getAddress();
+            tap = openTap(options.pcapFile(), local);
+            int linkPathMtu = DeviceSockets.linkPathMtuBytes(local);
             return new SoftRoceDevice(options, sockets, linkPathMtu, tap, random);
         } catch (IOException | RuntimeException e) {
             sockets.forEach(UdpSocket::close);
@@ -95,12 +96,12 @@ public final class SoftRoceProvider implements VerbsProvider {
         }
     }
 
-    private static @Nullable PacketTap openTap(@Nullable Path file) throws VerbsException {
+    private static @Nullable PacketTap openTap(@Nullable Path file, InetAddress local) throws VerbsException {
         if (file == null) {
             return null;
         }
         try {
-            return PacketTap.open(file);
+            return PacketTap.open(file, local);
         } catch (IOException e) {
             throw new VerbsException("cannot write the pcap file " + file + ": " + e.getMessage(), e);
         }

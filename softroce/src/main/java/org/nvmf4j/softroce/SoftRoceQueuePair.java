@@ -51,10 +51,11 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
         this.receiveRing = receiveRing;
         this.context = options.context();
         this.inlineBytes = inlineBytes;
-        RcSizes sizes = new RcSizes(
-                options.maxSendRequests(), options.maxReceiveRequests(), options.maxSge(), inlineBytes);
+        RcSizes sizes =
+                new RcSizes(options.maxSendRequests(), options.maxReceiveRequests(), options.maxSge(), inlineBytes);
         long storageBytes = sizes.inlineStorageBytes();
-        MemorySegment storage = storageBytes == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate(storageBytes, 64);
+        MemorySegment storage =
+                storageBytes == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate(storageBytes, 64);
         SoftRoceDevice device = vector.device();
         rc = new RcQueuePair(number, sizes, device.tuning(), domain, device.memory(), this, storage);
         sendRing.attach(this);

@@ -12,20 +12,25 @@ final class SoftRoceStatistics {
 
     private final long[] values = new long[COUNTERS.length];
 
+    @SuppressWarnings("EnumOrdinal") // an index within this process, and on the data path
+    private static int index(Counter counter) {
+        return counter.ordinal();
+    }
+
     /** On the lane only. */
     void add(Counter counter, long amount) {
-        int i = counter.ordinal();
+        int i = index(counter);
         VALUE.setOpaque(values, i, values[i] + amount);
     }
 
     /** On the lane only. */
     void set(Counter counter, long value) {
-        VALUE.setOpaque(values, counter.ordinal(), value);
+        VALUE.setOpaque(values, index(counter), value);
     }
 
     /** From any thread. */
     long get(Counter counter) {
-        return (long) VALUE.getOpaque(values, counter.ordinal());
+        return (long) VALUE.getOpaque(values, index(counter));
     }
 
     /** Adds what a queue pair counted. */

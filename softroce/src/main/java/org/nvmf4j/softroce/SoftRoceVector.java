@@ -259,6 +259,7 @@ final class SoftRoceVector implements CompletionVector {
             if (!hasWork()) {
                 long waitNanos = Math.min(timeoutNanos, remainingNanos(System.nanoTime()));
                 if (waitNanos > 0) {
+                    flushTap();
                     waiter.await(waitNanos, !batch.isEmpty());
                 }
             }
@@ -269,11 +270,18 @@ final class SoftRoceVector implements CompletionVector {
         }
     }
 
+    private void flushTap() {
+        PacketTap tap = device.tap();
+        if (tap != null) {
+            tap.flush();
+        }
+    }
+
     /** Whether the next cycle has something to do already, other than to wait for room in the socket. */
     private boolean hasWork() {
         ConnectionService service = connectionService;
-        boolean wantsTransmit = !senders.isEmpty() || batch.isHolding() || service != null && service.wantsTransmit();
-        return !mailbox.isEmpty() || wantsTransmit && batch.isEmpty();
+        boolean wantsTransmit = !senders.isEmpty() || batch.isHolding() || (service != null && service.wantsTransmit());
+        return !mailbox.isEmpty() || (wantsTransmit && batch.isEmpty());
     }
 
     private long remainingNanos(long nowNanos) {
@@ -293,7 +301,8 @@ final class SoftRoceVector implements CompletionVector {
         waiter.wake();
     }
 
-    // ------------------------------------------------------------------------------------------ what hangs on the vector
+    // ------------------------------------------------------------------------------------------ what hangs on the
+    // vector
 
     CompletionRing createRing(int capacity) {
         CompletionRing ring = new CompletionRing(this, capacity, rings::remove);

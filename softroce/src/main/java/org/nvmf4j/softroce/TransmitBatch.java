@@ -45,6 +45,7 @@ final class TransmitBatch implements PacketSink {
     private final MemorySegment[] pieces = new MemorySegment[MAX_PIECES_PER_PACKET];
     private final long[] pieceOffsets = new long[MAX_PIECES_PER_PACKET];
     private final int[] pieceLengths = new int[MAX_PIECES_PER_PACKET];
+    private final boolean[] pieceIsInArea = new boolean[MAX_PIECES_PER_PACKET];
 
     private @Nullable PeerPath path;
     private int budgetBytes;
@@ -129,6 +130,7 @@ final class TransmitBatch implements PacketSink {
         pieces[0] = area;
         pieceOffsets[0] = at;
         pieceLengths[0] = headerLengthBytes;
+        pieceIsInArea[0] = true;
         payloadBytes = payloadLengthBytes;
         missingBytes = payloadLengthBytes;
         return true;
@@ -160,10 +162,11 @@ final class TransmitBatch implements PacketSink {
 
     /** Makes the next bytes of the area part of the packet. */
     private void extend(int lengthBytes) {
-        if (pieces[pieceCount - 1] == area) {
+        if (pieceIsInArea[pieceCount - 1]) {
             pieceLengths[pieceCount - 1] += lengthBytes;
         } else {
             piece(area, fill, lengthBytes);
+            pieceIsInArea[pieceCount - 1] = true;
         }
         fill += lengthBytes;
     }
@@ -172,6 +175,7 @@ final class TransmitBatch implements PacketSink {
         pieces[pieceCount] = source;
         pieceOffsets[pieceCount] = offset;
         pieceLengths[pieceCount] = lengthBytes;
+        pieceIsInArea[pieceCount] = false;
         pieceCount++;
     }
 
@@ -214,11 +218,11 @@ final class TransmitBatch implements PacketSink {
     private void finish(Icrc icrc, int ipv4Id, int length) {
         icrc.begin(RocePacket.UDP_PORT, ipv4Id, length, areaView, start, pieceLengths[0]);
         for (int i = 1; i < pieceCount; i++) {
-            MemorySegment source = pieces[i];
-            if (source == area) {
+            if (pieceIsInArea[i]) {
                 icrc.update(areaView, (int) pieceOffsets[i], pieceLengths[i]);
             } else {
-                icrc.update(views.view(source, pieceOffsets[i]), BufferViews.position(pieceOffsets[i]), pieceLengths[i]);
+                icrc.update(
+                        views.view(pieces[i], pieceOffsets[i]), BufferViews.position(pieceOffsets[i]), pieceLengths[i]);
             }
         }
         Icrc.put(area, fill, icrc.finish());

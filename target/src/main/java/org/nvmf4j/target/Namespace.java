@@ -29,6 +29,11 @@ public final class Namespace {
         if (blockSizeBytes != 512 && blockSizeBytes != 4096) {
             throw new IllegalArgumentException("block size must be 512 or 4096 bytes, not " + blockSizeBytes);
         }
+        if (blockSizeBytes < backend.minBlockSizeBytes()) {
+            throw new IllegalArgumentException(
+                    backend.description() + " serves blocks of " + backend.minBlockSizeBytes() + " bytes, not of "
+                            + blockSizeBytes + "; open it with that block size");
+        }
         if (backend.sizeBytes() < blockSizeBytes) {
             throw new IllegalArgumentException(backend.description() + " has " + backend.sizeBytes()
                     + " bytes, less than one block of " + blockSizeBytes);

@@ -199,13 +199,11 @@ public final class Target implements AutoCloseable {
         long errors = 0;
         long waits = 0;
         long buffers = 0;
-        for (TargetPort port : ports) {
-            for (TargetLane lane : port.lanes()) {
-                commands += lane.counters().get(TargetLane.COMMANDS);
-                errors += lane.counters().get(TargetLane.COMMAND_ERRORS);
-                waits += lane.counters().get(TargetLane.BUFFER_WAITS);
-                buffers += lane.counters().get(TargetLane.BUFFERS_IN_USE);
-            }
+        for (TargetLane lane : lanes()) {
+            commands += lane.counters().get(TargetLane.COMMANDS);
+            errors += lane.counters().get(TargetLane.COMMAND_ERRORS);
+            waits += lane.counters().get(TargetLane.BUFFER_WAITS);
+            buffers += lane.counters().get(TargetLane.BUFFERS_IN_USE);
         }
         return new TargetStatistics(
                 statistics.accepted.sum(),
@@ -217,17 +215,16 @@ public final class Target implements AutoCloseable {
                 commands,
                 errors,
                 waits,
-                buffers);
+                buffers,
+                queueMemoryBytes.get());
     }
 
     private CompletableFuture<Void> onAllLanes(Function<TargetLane, CompletableFuture<Void>> action) {
-        List<CompletableFuture<Void>> all = new ArrayList<>();
-        for (TargetPort port : ports) {
-            for (TargetLane lane : port.lanes()) {
-                all.add(action.apply(lane));
-            }
-        }
-        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
+        return CompletableFuture.allOf(lanes().stream().map(action).toArray(CompletableFuture<?>[]::new));
+    }
+
+    List<TargetLane> lanes() {
+        return ports.stream().flatMap(port -> port.lanes().stream()).toList();
     }
 
     /**

@@ -120,30 +120,33 @@ final class TargetLane implements Agent, CompletionHandler {
     /** Answers a connection request whose private data is in order. */
     void accept(ConnectionRequest request, RdmaPrivateData.Request asked, QueueSizes sizes) {
         nowNanos = System.nanoTime();
-        if (shuttingDown) {
-            port.reject(request, RdmaPrivateData.NO_RESOURCES, sizes);
+        TargetQueue queue = shuttingDown ? null : makeQueue(asked.qid(), sizes);
+        if (queue == null) {
+            port.released(sizes);
+            port.reject(request, RdmaPrivateData.NO_RESOURCES);
             return;
         }
-        TargetQueue queue = null;
+        queues.add(queue);
+        statistics().queues.increment();
+        nextTimerNanos = nowNanos;
         try {
-            queue = new TargetQueue(this, asked.qid(), sizes, nowNanos);
             queue.accepted(request.accept(
                     queue.queuePair(),
                     new ConnectionParameters(
                             new RdmaPrivateData.Accept(sizes.receives()).toBytes(), 0, sizes.reads(), 7, 7),
                     queue));
-            queues.add(queue);
             statistics().accepted.increment();
-            statistics().queues.increment();
-            nextTimerNanos = nowNanos;
         } catch (VerbsException e) {
-            LOG.log(System.Logger.Level.WARNING, "connection refused: " + e.getMessage());
-            port.reject(request, RdmaPrivateData.NO_RESOURCES, sizes);
-            if (queue != null) {
-                queues.add(queue);
-                statistics().queues.increment();
-                queue.close("not accepted", false);
-            }
+            queue.close("not accepted: " + e.getMessage(), false);
+        }
+    }
+
+    private @Nullable TargetQueue makeQueue(int qid, QueueSizes sizes) {
+        try {
+            return new TargetQueue(this, qid, sizes, nowNanos);
+        } catch (VerbsException e) {
+            LOG.log(System.Logger.Level.WARNING, "no resources for another queue: " + e.getMessage());
+            return null;
         }
     }
 
@@ -172,6 +175,7 @@ final class TargetLane implements Agent, CompletionHandler {
         if (nowNanos - nextTimerNanos >= 0) {
             runTimers();
         }
+        counters.set(BUFFERS_IN_USE, pool.taken());
         if (shuttingDown && queues.isEmpty() && retiring.isEmpty()) {
             end();
         }
@@ -243,7 +247,6 @@ final class TargetLane implements Agent, CompletionHandler {
         if (waitingForBuffer.isEmpty()) {
             DataBuffer buffer = pool.take(request.transferBytes());
             if (buffer != null) {
-                counters.set(BUFFERS_IN_USE, pool.taken());
                 request.buffer(buffer);
                 return true;
             }
@@ -268,7 +271,6 @@ final class TargetLane implements Agent, CompletionHandler {
             if (buffer == null) {
                 return served;
             }
-            counters.set(BUFFERS_IN_USE, pool.taken());
             waitingForBuffer.remove(request);
             request.buffer(buffer);
             request.owner().buffered(request);
@@ -310,7 +312,6 @@ final class TargetLane implements Agent, CompletionHandler {
                 work++;
             }
         }
-        counters.set(BUFFERS_IN_USE, pool.taken());
         nextTimerNanos = nowNanos;
         return work;
     }
@@ -386,9 +387,5 @@ final class TargetLane implements Agent, CompletionHandler {
         } catch (RuntimeException e) {
             ended.completeExceptionally(e);
         }
-    }
-
-    int buffersInUse() {
-        return (int) counters.get(BUFFERS_IN_USE);
     }
 }

@@ -12,6 +12,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nvmf4j.target.NamespaceSpec.Kind;
+import org.nvmf4j.target.backend.FileBackend;
+import org.nvmf4j.target.backend.FileBackendOptions;
 import org.nvmf4j.target.backend.FileBackendOptions.DirectIo;
 
 class NamespaceSpecTest {
@@ -82,6 +84,19 @@ class NamespaceSpecTest {
         assertThat(first.blocks() * first.blockSizeBytes()).isEqualTo(1 << 20);
         if (Files.isReadable(Path.of("/etc/machine-id"))) {
             assertThat(second.uuid()).isEqualTo(first.uuid());
+        }
+    }
+
+    @Test
+    void refusesBlocksThatTheBackendCannotServe(@TempDir Path folder) throws IOException {
+        FileBackendOptions options = FileBackendOptions.DEFAULT.withCreateSizeBytes(1 << 20);
+        try (FileBackend file = FileBackend.open(folder.resolve("disk.img"), options)) {
+            Namespace.Builder builder = Namespace.builder(1, file).blockSizeBytes(512);
+            if (file.directIo()) {
+                assertThatThrownBy(builder::build).hasMessageContaining("serves blocks of 4096 bytes, not of 512");
+            } else {
+                assertThat(builder.build().blockSizeBytes()).isEqualTo(512);
+            }
         }
     }
 }

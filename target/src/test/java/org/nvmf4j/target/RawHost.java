@@ -51,18 +51,28 @@ final class RawHost implements AutoCloseable {
     final InetSocketAddress address;
 
     RawHost(TargetOptions options, int vectors, Subsystem... subsystems) throws VerbsException {
+        this(options, vectors, false, subsystems);
+    }
+
+    /**
+     * Opens both ends.
+     *
+     * @param threads whether the target's lanes have threads of their own
+     */
+    RawHost(TargetOptions options, int vectors, boolean threads, Subsystem... subsystems) throws VerbsException {
         targetDevice = Device.open(
                 "loopback",
                 DeviceOptions.towards(InetAddress.getLoopbackAddress()).withVectors(vectors));
         hostDevice = Device.open(
                 "loopback", DeviceOptions.towards(targetDevice.attributes().localAddress()));
         domain = hostDevice.allocateProtectionDomain();
-        for (int i = 0; i < vectors; i++) {
+        for (int i = 0; i < vectors && !threads; i++) {
             targetLanes.add(new Lane(targetDevice.vector(i), IdleStrategy.BUSY_SPIN));
         }
         lanes.addAll(targetLanes);
         lanes.add(new Lane(hostDevice.vector(0), IdleStrategy.BUSY_SPIN));
-        Target.Builder builder = Target.builder().options(options).listen(targetDevice, targetLanes, 4420);
+        Target.Builder builder =
+                Target.builder().options(options).listen(targetDevice, targetLanes, 4420); // none: threads
         for (Subsystem subsystem : subsystems) {
             builder.subsystem(subsystem);
         }
@@ -100,6 +110,14 @@ final class RawHost implements AutoCloseable {
         return work;
     }
 
+    /** One cycle of the host's lane alone. */
+    void pumpHost() {
+        lanes.getLast().doWork();
+        for (int i = 0; i < queues.size(); i++) {
+            queues.get(i).poll();
+        }
+    }
+
     void pumpUntil(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
@@ -107,7 +125,7 @@ final class RawHost implements AutoCloseable {
                 if (System.nanoTime() - start > TIMEOUT_NANOS) {
                     throw new AssertionError("no " + what + " within a minute");
                 }
-                Thread.onSpinWait();
+                Thread.yield();
             }
         }
     }
@@ -118,6 +136,12 @@ final class RawHost implements AutoCloseable {
         while (quiet < 5) {
             quiet = pump() == 0 ? quiet + 1 : 0;
         }
+    }
+
+    /** Runs the target's lanes as they would run that much later. */
+    void runTimers(long nanosFromNow) {
+        target.lanes().forEach(lane -> lane.doWork(System.nanoTime() + nanosFromNow));
+        pumpUntilQuiet();
     }
 
     // Connections.
@@ -305,5 +329,6 @@ final class RawHost implements AutoCloseable {
         TargetStatistics statistics = target.statistics();
         assertThat(statistics.queues()).as("queues left").isZero();
         assertThat(statistics.buffersInUse()).as("buffers left").isZero();
+        assertThat(statistics.queueMemoryBytes()).as("queue memory left").isZero();
     }
 }

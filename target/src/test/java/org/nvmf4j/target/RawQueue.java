@@ -40,10 +40,14 @@ final class RawQueue implements ConnectionHandler {
     private final MemoryRegion responses;
     final MemoryRegion data;
     private final int size;
+    /** As in the private data. */
+    final int qid;
+
     private final Map<Integer, Answer> answers = new LinkedHashMap<>();
     private final SendWorkRequest send = new SendWorkRequest(2);
     private final ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
     private int nextCapsule;
+    private int sent;
     private int nextCommandId = 1;
 
     final Connection connection;
@@ -63,6 +67,7 @@ final class RawQueue implements ConnectionHandler {
             throws VerbsException {
         this.host = host;
         this.size = size;
+        this.qid = privateData.length > 2 ? privateData[2] : 0;
         capsules = register((long) size * CAPSULE_BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
         responses = register((long) size * RESPONSE_BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
         data = register(
@@ -126,11 +131,17 @@ final class RawQueue implements ConnectionHandler {
         send.setSge(capsules, capsule(), bytes);
         send.id(-1);
         nextCapsule++;
+        sent++;
         queuePair.postSend(send);
     }
 
     void send() {
         send(SubmissionQueueEntry.SIZE_BYTES);
+    }
+
+    /** Whether the host may send another command: one less than entries at a time. */
+    boolean hasRoom() {
+        return sent - answerCount < size - 1;
     }
 
     /** Takes in what has arrived; called by the host in its cycle. */
@@ -178,6 +189,10 @@ final class RawQueue implements ConnectionHandler {
             throw new AssertionError("the queue broke before the response to command " + commandId);
         }
         return answer;
+    }
+
+    void forgetAnswers() {
+        answers.clear();
     }
 
     boolean isAnswered(int commandId) {

@@ -66,6 +66,11 @@ public final class FileBackend implements Backend {
     }
 
     @Override
+    public int minBlockSizeBytes() {
+        return directIo() ? file.alignmentBytes() : 512;
+    }
+
+    @Override
     public boolean readOnly() {
         return file.readOnly();
     }

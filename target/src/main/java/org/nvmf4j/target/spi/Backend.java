@@ -19,6 +19,11 @@ public interface Backend extends AutoCloseable {
     /** The block size, 512 or 4096 bytes, that suits this backend where the user names none. */
     int preferredBlockSizeBytes();
 
+    /** The smallest block size that it can serve: offsets and lengths of all requests are multiples of it. */
+    default int minBlockSizeBytes() {
+        return 512;
+    }
+
     /** Whether writes are refused. */
     default boolean readOnly() {
         return false;

@@ -57,7 +57,7 @@ class BackendContractTest {
         try (Backend backend = open(kind)) {
             int block = backend.preferredBlockSizeBytes();
             TestRequest request = new TestRequest(MAX_LENGTH + 512);
-            for (int i = 0; i < 200; i++) {
+            for (int i = 0; i < 100; i++) {
                 int length = block * (1 + random.nextInt(random.nextInt(8) == 0 ? MAX_LENGTH / block : 16));
                 int offset = block * random.nextInt((SIZE - length) / block + 1);
                 long at = random.nextInt(4) == 0 ? 64 : 0; // memory that direct I/O does not take

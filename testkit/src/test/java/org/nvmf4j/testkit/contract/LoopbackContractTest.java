@@ -1,8 +1,12 @@
 package org.nvmf4j.testkit.contract;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
+import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.IdleStrategy;
+import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.spi.VerbsProvider;
 
 /** The loopback provider keeps the contract. */
@@ -30,5 +34,36 @@ class LoopbackContractTest extends ProviderContractTest {
             devices.target.closeDevice();
             traffic.close();
         }
+    }
+
+    @Test
+    void hasNoMoreReadsOutstandingThanTheInitiatorDepth() throws Exception {
+        Link link = fabric().link();
+        GuardedMemory local = fabric().host.memory(64);
+        GuardedMemory remote = fabric().target.memory(64);
+        for (int i = 0; i < 3 * Fabric.READS; i++) {
+            link.host().read(local, 0, 64, remote, 0);
+        }
+        for (int turn = 0; turn < 4; turn++) {
+            fabric().host.progress();
+            assertThat(link.host().sent).hasSize(turn * Fabric.READS);
+            fabric().target.progress();
+        }
+    }
+
+    @Test
+    void whatThePeerHasDoneSucceedsEvenIfTheErrorStateComesFirst() throws Exception {
+        Link link = fabric().link();
+        GuardedMemory local = fabric().host.memory(64);
+        GuardedMemory remote = fabric().target.memory(64);
+        link.host().write(local, 0, 64, remote, 0);
+        fabric().host.progress();
+        fabric().target.progress();
+        link.host().write(local, 0, 64, remote, 0);
+        link.host().queuePair.toError();
+        fabric().awaitSent(link.host(), 2);
+        assertThat(link.host().sent)
+                .extracting(Completed::status)
+                .containsExactly(WorkCompletionStatus.SUCCESS, WorkCompletionStatus.WORK_REQUEST_FLUSHED);
     }
 }

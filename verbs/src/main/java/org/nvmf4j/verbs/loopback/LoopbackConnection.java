@@ -23,7 +23,11 @@ final class LoopbackConnection implements Connection {
     static final int REPLY_BYTES = 196;
     static final int REJECT_BYTES = 148;
 
-    private static final long ANSWER_SECONDS = 3;
+    /** For the peer's user to accept or reject. */
+    private static final long ANSWER_SECONDS = 5;
+    /** For the peer's lane to take the answer in, which a machine under load may keep from running. */
+    private static final long CONFIRM_SECONDS = 30;
+
     private static final long DISCONNECT_SECONDS = 1;
     private static final String GIVEN_UP = "this side disconnected before the connection was established";
     private static final int FIRST_SOURCE_PORT = 32768;
@@ -115,7 +119,7 @@ final class LoopbackConnection implements Connection {
         connection.request = request;
         int depth = Math.min(parameters.initiatorDepth(), asked.responderResources());
         queuePair.establish(asking.queuePair, depth, asked.retryCount(), asked.rnrRetryCount());
-        connection.timer.arm(TimeUnit.SECONDS.toNanos(ANSWER_SECONDS));
+        connection.timer.arm(TimeUnit.SECONDS.toNanos(CONFIRM_SECONDS));
         ConnectionParameters answer = withData(bounded(parameters, asked), data);
         connection.sendToPeer(() -> asking.onAccepted(connection, answer));
         return connection;
@@ -233,7 +237,7 @@ final class LoopbackConnection implements Connection {
                         + " within " + ANSWER_SECONDS + " s");
             case ACCEPTED -> {
                 queuePair.toError();
-                tellEnd("the peer did not confirm the connection within " + ANSWER_SECONDS + " s");
+                tellEnd("the peer did not confirm the connection within " + CONFIRM_SECONDS + " s");
             }
             case DISCONNECTING -> tellEnd(GIVEN_UP);
             case ESTABLISHED, ENDED -> {
