@@ -63,8 +63,7 @@ final class Pair implements AutoCloseable {
     /** A random 127.x.y.z, which is as good as surely free. */
     static InetAddress randomLoopbackAddress() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        byte[] address = {
-            127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
+        byte[] address = {127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
         };
         try {
             return InetAddress.getByAddress(address);
@@ -84,8 +83,8 @@ final class Pair implements AutoCloseable {
         accepting = targetSide;
         InetSocketAddress to = new InetSocketAddress(
                 target.attributes().localAddress(), listener.localAddress().getPort());
-        hostSide.connection = host.connect(
-                hostSide.queuePair, to, new ConnectionParameters(new byte[0], 16, 16, 7, 7), hostSide);
+        hostSide.connection =
+                host.connect(hostSide.queuePair, to, new ConnectionParameters(new byte[0], 16, 16, 7, 7), hostSide);
     }
 
     void connectAndWait(Side hostSide, Side targetSide) throws VerbsException {

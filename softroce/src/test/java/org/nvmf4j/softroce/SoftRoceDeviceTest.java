@@ -3,12 +3,15 @@ package org.nvmf4j.softroce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.linux.UdpOptions;
+import org.nvmf4j.roce.wire.PathMtu;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.RejectReason;
@@ -49,8 +52,7 @@ class SoftRoceDeviceTest {
     @Test
     void saysWhatIsInTheWayOfAPortWithSeveralVectors() throws VerbsException {
         InetAddress address = Pair.randomLoopbackAddress();
-        try (Device first =
-                Device.open(provider, DeviceOptions.at(address).withVectors(3))) {
+        try (Device first = Device.open(provider, DeviceOptions.at(address).withVectors(3))) {
             assertThat(first.attributes().vectors()).isEqualTo(3);
             assertThatThrownBy(() ->
                             Device.open(provider, DeviceOptions.at(address).withVectors(4)))
@@ -99,6 +101,20 @@ class SoftRoceDeviceTest {
     }
 
     @Test
+    void hasAPathMtuThatAPeerOnThisMachineTakes() throws Exception {
+        for (InetAddress peer : NetworkRoutes.localAddresses()) {
+            if (peer instanceof Inet4Address && !peer.isLoopbackAddress()) {
+                try (Device device = Device.open(provider, DeviceOptions.towards(peer))) {
+                    assertThat(device.attributes().localAddress().isLoopbackAddress())
+                            .isTrue();
+                    assertThat(device.attributes().pathMtuBytes())
+                            .isLessThanOrEqualTo(PathMtu.ofLinkMtu(NetworkRoutes.mtuBytes(peer)));
+                }
+            }
+        }
+    }
+
+    @Test
     void rejectsPeerThatAsksForMoreThanItsPathMtu() throws VerbsException {
         InetAddress address = Pair.randomLoopbackAddress();
         try (Pair pair = Pair.open(
@@ -115,8 +131,7 @@ class SoftRoceDeviceTest {
 
     @Test
     void hasOneVectorWhereTheSystemCannotSteer() throws VerbsException {
-        SoftRoceProvider portable =
-                new SoftRoceProvider(UdpOptions.defaults().withImplementation(UdpOptions.Implementation.PORTABLE));
+        SoftRoceProvider portable = Providers.impatient(UdpOptions.Implementation.PORTABLE);
         DeviceOptions options = DeviceOptions.at(Pair.randomLoopbackAddress()).withVectors(4);
         try (Device device = Device.open(portable, options)) {
             assertThat(device.attributes().vectors()).isEqualTo(1);

@@ -6,10 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,7 +46,7 @@ class TrafficTest {
         for (int round = 0; round < ROUNDS; round++) {
             int size = size(random, pathMtuBytes, quarter / 2);
             long from = random.nextInt(quarter / 2);
-            long to = quarter + random.nextInt(quarter / 2);
+            long to = (long) quarter + random.nextInt(quarter / 2);
             String what = "seed " + seed + " round " + round + " size " + size;
             randomize(random, host.memory, from, size);
             randomize(random, target.memory, from, size);
@@ -122,20 +120,6 @@ class TrafficTest {
             }
             assertThat(Pair.count(pair.host, Counter.HANDED_OVER)).isZero();
             assertThat(Pair.count(pair.target, Counter.HANDED_OVER)).isZero();
-        }
-    }
-
-    @Test
-    void doesNotTakeANumberAgainSoon() throws VerbsException {
-        try (Pair pair = Pair.open()) {
-            Set<Integer> numbers = new HashSet<>();
-            for (int i = 0; i < 300; i++) {
-                Side side = pair.side(pair.host, 0);
-                assertThat(numbers.add(side.queuePair.number())).isTrue();
-                side.queuePair.close();
-                side.completions.close();
-                pair.sides.remove(side);
-            }
         }
     }
 
