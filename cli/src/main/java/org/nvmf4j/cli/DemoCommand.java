@@ -33,9 +33,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code nvmf demo}. */
-@Command(
-        name = "demo",
-        description = "Export a file from one process, copy to it and back from another, and measure.")
+@Command(name = "demo", description = "Export a file from one process, copy to it and back from another, and measure.")
 final class DemoCommand implements Callable<Integer> {
     private static final String NQN = "nqn.2026-11.org.nvmf4j:demo";
     private static final int FILE_NSID = 1;
@@ -54,8 +52,7 @@ final class DemoCommand implements Callable<Integer> {
         try (Interrupt _ = Interrupt.onSignal(() -> Thread.currentThread().interrupt(), Failures.INTERRUPTED)) {
             long fileBytes = quick ? 16L << 20 : 256L << 20;
             Path disk = folder.resolve("disk.img");
-            try (FileChannel image =
-                    FileChannel.open(disk, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+            try (FileChannel image = FileChannel.open(disk, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
                 image.write(ByteBuffer.wrap(new byte[1]), fileBytes - 1);
             }
             try (TargetProcess target = TargetProcess.start(NQN, "file:" + disk, "null:8G")) {
@@ -116,21 +113,37 @@ final class DemoCommand implements Callable<Integer> {
         double floorP50 = floor.getValueAtPercentile(50) / 1e3;
         out.println();
         out.println("null namespace, two processes on loopback      nvmf        UDP floor   ratio");
-        out.printf("4 KiB random read, depth 1, median latency  %7.1f us     %7.1f us   %5.2f%n", p50, floorP50, p50 / floorP50);
+        out.printf(
+                "4 KiB random read, depth 1, median latency  %7.1f us     %7.1f us   %5.2f%n",
+                p50, floorP50, p50 / floorP50);
         row(out, "128 KiB read, depth 16, throughput", read128k.bytesPerSecond(), floorBytes);
         row(out, "128 KiB write, depth 16, throughput", write128k.bytesPerSecond(), floorBytes);
-        out.println("UDP floor: 64 B out and 4 KiB back between two spinning threads; one way 4 KiB packets with GSO, GRO,");
+        out.println(
+                "UDP floor: 64 B out and 4 KiB back between two spinning threads; one way 4 KiB packets with GSO, GRO,");
         out.println("           a CRC32 at both ends and one copy.");
     }
 
     private static void row(PrintWriter out, String what, double bytesPerSecond, double floor) {
-        out.printf("%-42s  %7.2f GB/s   %7.2f GB/s %5.2f%n", what, bytesPerSecond / 1e9, floor / 1e9, bytesPerSecond / floor);
+        out.printf(
+                "%-42s  %7.2f GB/s   %7.2f GB/s %5.2f%n",
+                what, bytesPerSecond / 1e9, floor / 1e9, bytesPerSecond / floor);
     }
 
     private static BenchResult run(InetSocketAddress target, ReadWrite rw, int bs, int depth, int millis)
             throws IOException {
         Workload workload = new Workload(
-                "demo", rw, bs, depth, 1, 0, millis, millis / 2, true, 50, false, ThreadLocalRandom.current().nextLong(1L << 32));
+                "demo",
+                rw,
+                bs,
+                depth,
+                1,
+                0,
+                millis,
+                millis / 2,
+                true,
+                50,
+                false,
+                ThreadLocalRandom.current().nextLong(1L << 32));
         return Bench.run(
                 workload,
                 new Bench.Location(target, NQN, NULL_NSID, "null"),
@@ -143,8 +156,7 @@ final class DemoCommand implements Callable<Integer> {
         SplittableRandom random = new SplittableRandom();
         byte[] piece = new byte[1 << 20];
         var digest = NamespaceCopy.sha256();
-        try (FileChannel channel =
-                FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
             for (long done = 0; done < bytes; done += piece.length) {
                 random.nextBytes(piece);
                 digest.update(piece);
@@ -169,7 +181,8 @@ final class DemoCommand implements Callable<Integer> {
 
     static InetAddress randomLoopback() throws IOException {
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        return InetAddress.getByAddress(
-                new byte[] {127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)});
+        return InetAddress.getByAddress(new byte[] {
+            127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
+        });
     }
 }

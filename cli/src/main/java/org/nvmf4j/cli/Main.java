@@ -26,6 +26,7 @@ import picocli.CommandLine.Spec;
             ListNsCommand.class,
             CopyCommand.class,
             BenchCommand.class,
+            DecodeCommand.class,
             DemoCommand.class,
             HelpCommand.class
         })

@@ -96,14 +96,16 @@ final class ServeCommand implements Callable<Integer> {
 
     @Override
     public @Nullable Integer call() throws IOException {
-        List<NamespaceSpec> specs = namespaces.stream().map(NamespaceSpec::parse).toList();
+        List<NamespaceSpec> specs =
+                namespaces.stream().map(NamespaceSpec::parse).toList();
         TargetOptions options = TargetOptions.DEFAULT
                 .withInCapsuleDataBytes(Math.toIntExact(Math.min(inCapsuleDataBytes, Integer.MAX_VALUE)))
                 .withMaxQueueSize(maxQueueSize);
         PrintWriter err = spec.commandLine().getErr();
         if (options.inCapsuleDataBytes() > TargetOptions.SAFE_IN_CAPSULE_DATA_BYTES) {
-            err.println("nvmf serve: warning: with more than 4096 bytes of in-capsule data Linux 5.4 to 5.12 hosts can corrupt"
-                    + " writes; leave --inline-data-size at 4096 for them");
+            err.println(
+                    "nvmf serve: warning: with more than 4096 bytes of in-capsule data Linux 5.4 to 5.12 hosts can corrupt"
+                            + " writes; leave --inline-data-size at 4096 for them");
             err.flush();
         }
         Map<InetAddress, List<InetSocketAddress>> ports = ports();
@@ -133,7 +135,8 @@ final class ServeCommand implements Callable<Integer> {
             ports.computeIfAbsent(address.getAddress(), a -> new ArrayList<>()).add(address);
         }
         if (device.pcapFile != null && ports.size() > 1) {
-            throw new IllegalArgumentException("--pcap takes one --listen address: several devices cannot write one file");
+            throw new IllegalArgumentException(
+                    "--pcap takes one --listen address: several devices cannot write one file");
         }
         return ports;
     }
@@ -172,10 +175,12 @@ final class ServeCommand implements Callable<Integer> {
     private static String describe(Target target, Subsystem subsystem, List<Device> devices) {
         String where = target.ports().stream().map(Addresses::format).collect(Collectors.joining(", "));
         String what = subsystem.namespaces().stream()
-                .map(namespace -> namespace.nsid() + " (" + Sizes.format(namespace.blocks() * namespace.blockSizeBytes()) + ")")
+                .map(namespace ->
+                        namespace.nsid() + " (" + Sizes.format(namespace.blocks() * namespace.blockSizeBytes()) + ")")
                 .collect(Collectors.joining(", "));
         String how = devices.stream()
-                .map(device -> device.attributes().provider() + ", path MTU " + device.attributes().pathMtuBytes())
+                .map(device -> device.attributes().provider() + ", path MTU "
+                        + device.attributes().pathMtuBytes())
                 .distinct()
                 .collect(Collectors.joining("; "));
         return "listening on " + where + " (" + how + "), subsystem " + subsystem.nqn() + ", namespaces " + what;

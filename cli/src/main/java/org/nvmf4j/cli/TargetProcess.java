@@ -35,7 +35,8 @@ final class TargetProcess implements AutoCloseable {
             for (String namespace : namespaces) {
                 command.addAll(List.of("--ns", namespace));
             }
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
             BufferedReader lines = process.inputReader(StandardCharsets.UTF_8);
             String line = lines.readLine();
             if (line != null && line.startsWith("ready")) {
@@ -59,9 +60,8 @@ final class TargetProcess implements AutoCloseable {
 
     private static void drain(BufferedReader lines) {
         try (lines) {
-            while (lines.readLine() != null) {
-                continue; // a full pipe would stop the target
-            }
+            // A full pipe would stop the target.
+            lines.transferTo(java.io.Writer.nullWriter());
         } catch (IOException e) {
             return; // the process has ended
         }

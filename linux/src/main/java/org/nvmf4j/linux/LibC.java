@@ -41,6 +41,7 @@ final class LibC {
     private static final MethodHandle GETSOCKNAME = link("getsockname");
     private static final MethodHandle SETSOCKOPT = link("setsockopt");
     private static final MethodHandle GETSOCKOPT = link("getsockopt");
+    private static final MethodHandle SENDTO = link("sendto");
     private static final MethodHandle SENDMSG = link("sendmsg");
     private static final MethodHandle SENDMMSG = link("sendmmsg");
     private static final MethodHandle RECVMSG = link("recvmsg");
@@ -88,6 +89,15 @@ final class LibC {
 
     static int getsockopt(MemorySegment errnoState, int fd, int level, int option, long value, long lengthAddress) {
         return narrow(errnoState, call(GETSOCKOPT, errnoState, fd, level, option, value, lengthAddress, 0));
+    }
+
+    static int sendto(MemorySegment errnoState, int fd, long data, long length, long address, int addressLength) {
+        try {
+            return narrow(errnoState, (long)
+                    SENDTO.invokeExact(errnoState, (long) fd, data, length, 0L, address, (long) addressLength));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
     }
 
     static int sendmsg(MemorySegment errnoState, int fd, long message, int flags) {

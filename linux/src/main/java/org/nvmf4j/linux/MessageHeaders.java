@@ -27,6 +27,10 @@ final class MessageHeaders {
         pieces.set(LONG, index * PIECE_BYTES + 8, lengthBytes);
     }
 
+    static long pieceAddress(MemorySegment pieces, int index) {
+        return pieces.get(LONG, index * PIECE_BYTES);
+    }
+
     static void setName(MemorySegment headers, int index, long address, int lengthBytes) {
         headers.set(LONG, index * STRIDE + NAME, address);
         headers.set(INT, index * STRIDE + NAME_LENGTH, lengthBytes);

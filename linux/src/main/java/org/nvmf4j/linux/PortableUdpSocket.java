@@ -7,6 +7,7 @@ import java.net.BindException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketOption;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.channels.DatagramChannel;
@@ -14,6 +15,8 @@ import jdk.net.ExtendedSocketOptions;
 
 /** A UDP socket by {@code java.nio}. */
 final class PortableUdpSocket extends UdpSocket {
+    private static final int SMALLEST_BUFFER_BYTES = 1 << 16;
+
     private final DatagramChannel channel;
     private final boolean ipv4;
     private final InetSocketAddress localAddress;
@@ -33,8 +36,8 @@ final class PortableUdpSocket extends UdpSocket {
                 local instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
         try {
             channel.configureBlocking(false);
-            channel.setOption(StandardSocketOptions.SO_RCVBUF, options.receiveBufferBytes());
-            channel.setOption(StandardSocketOptions.SO_SNDBUF, options.sendBufferBytes());
+            setBuffer(channel, StandardSocketOptions.SO_RCVBUF, options.receiveBufferBytes());
+            setBuffer(channel, StandardSocketOptions.SO_SNDBUF, options.sendBufferBytes());
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
             channel.bind(new InetSocketAddress(local, port));
             return new PortableUdpSocket(channel, local);
@@ -44,6 +47,20 @@ final class PortableUdpSocket extends UdpSocket {
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
+        }
+    }
+
+    /** Linux grants what it can; other systems refuse what is too much, so that less must be asked for. */
+    private static void setBuffer(DatagramChannel channel, SocketOption<Integer> option, int bytes) throws IOException {
+        for (int size = bytes; ; size /= 2) {
+            try {
+                channel.setOption(option, size);
+                return;
+            } catch (IOException e) {
+                if (size <= SMALLEST_BUFFER_BYTES) {
+                    throw e;
+                }
+            }
         }
     }
 
