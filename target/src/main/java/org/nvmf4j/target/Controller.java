@@ -4,6 +4,7 @@ import static org.nvmf4j.nvme.ControllerProperties.CC_EN;
 
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +37,7 @@ final class Controller {
     private final AsyncEvents events;
     private final ErrorLog errorLog = new ErrorLog();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final AtomicLong lastCommandOfEndedQueuesNanos;
     private final long cap;
 
     private int cc;
@@ -64,6 +66,7 @@ final class Controller {
         this.admin = admin;
         this.ioQueues = new AtomicReferenceArray<>(options.maxIoQueues() + 1);
         this.counters = new IoCounters[options.maxIoQueues() + 1];
+        this.lastCommandOfEndedQueuesNanos = new AtomicLong(admin.lastCommandNanos());
         this.events = new AsyncEvents(admin, supportedNotices());
         this.cap = ControllerProperties.cap(maxQueueSize - 1, READY_TIMEOUT_MILLIS);
     }
@@ -189,14 +192,18 @@ final class Controller {
             }
             timeout = IDLE_DISCOVERY_NANOS;
         }
-        long latest = admin.lastCommandNanos();
+        long latest = later(admin.lastCommandNanos(), lastCommandOfEndedQueuesNanos.get());
         for (int qid = 1; qid < ioQueues.length(); qid++) {
             ControllerQueue queue = ioQueues.get(qid);
-            if (queue != null && queue.lastCommandNanos() - latest > 0) {
-                latest = queue.lastCommandNanos();
+            if (queue != null) {
+                latest = later(latest, queue.lastCommandNanos());
             }
         }
         return latest + timeout;
+    }
+
+    private static long later(long nanos, long otherNanos) {
+        return otherNanos - nanos > 0 ? otherNanos : nanos;
     }
 
     /** The host is gone: tells whoever still asks, and ends every queue. */
@@ -229,6 +236,8 @@ final class Controller {
         if (queue == admin) {
             close("admin queue ended");
         } else {
+            // The host was alive then, even if it has left keep-alive to the traffic of this queue.
+            lastCommandOfEndedQueuesNanos.accumulateAndGet(queue.lastCommandNanos(), Controller::later);
             ioQueues.compareAndSet(queue.qid(), queue, null);
         }
     }
