@@ -215,7 +215,8 @@ public final class Target implements AutoCloseable {
                 commands,
                 errors,
                 waits,
-                buffers);
+                buffers,
+                queueMemoryBytes.get());
     }
 
     private CompletableFuture<Void> onAllLanes(Function<TargetLane, CompletableFuture<Void>> action) {

@@ -120,30 +120,33 @@ final class TargetLane implements Agent, CompletionHandler {
     /** Answers a connection request whose private data is in order. */
     void accept(ConnectionRequest request, RdmaPrivateData.Request asked, QueueSizes sizes) {
         nowNanos = System.nanoTime();
-        if (shuttingDown) {
-            port.reject(request, RdmaPrivateData.NO_RESOURCES, sizes);
+        TargetQueue queue = shuttingDown ? null : makeQueue(asked.qid(), sizes);
+        if (queue == null) {
+            port.released(sizes);
+            port.reject(request, RdmaPrivateData.NO_RESOURCES);
             return;
         }
-        TargetQueue queue = null;
+        queues.add(queue);
+        statistics().queues.increment();
+        nextTimerNanos = nowNanos;
         try {
-            queue = new TargetQueue(this, asked.qid(), sizes, nowNanos);
             queue.accepted(request.accept(
                     queue.queuePair(),
                     new ConnectionParameters(
                             new RdmaPrivateData.Accept(sizes.receives()).toBytes(), 0, sizes.reads(), 7, 7),
                     queue));
-            queues.add(queue);
             statistics().accepted.increment();
-            statistics().queues.increment();
-            nextTimerNanos = nowNanos;
         } catch (VerbsException e) {
-            LOG.log(System.Logger.Level.WARNING, "connection refused: " + e.getMessage());
-            port.reject(request, RdmaPrivateData.NO_RESOURCES, sizes);
-            if (queue != null) {
-                queues.add(queue);
-                statistics().queues.increment();
-                queue.close("not accepted", false);
-            }
+            queue.close("not accepted: " + e.getMessage(), false);
+        }
+    }
+
+    private @Nullable TargetQueue makeQueue(int qid, QueueSizes sizes) {
+        try {
+            return new TargetQueue(this, qid, sizes, nowNanos);
+        } catch (VerbsException e) {
+            LOG.log(System.Logger.Level.WARNING, "no resources for another queue: " + e.getMessage());
+            return null;
         }
     }
 

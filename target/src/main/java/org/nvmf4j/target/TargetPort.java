@@ -16,7 +16,7 @@ import org.nvmf4j.verbs.VerbsException;
 
 /** A device that the target listens on: takes or rejects connections and gives each queue to a lane, one after the other. */
 final class TargetPort implements ConnectionRequestHandler {
-    private static final System.Logger LOG = System.getLogger(TargetPort.class.getName());
+    private static final LimitedLog LOG = new LimitedLog(System.getLogger(TargetPort.class.getName()));
 
     private final Device device;
     private final Directory directory;
@@ -118,7 +118,8 @@ final class TargetPort implements ConnectionRequestHandler {
                 asked.qid() == 0 ? 0 : options.inCapsuleDataBytes(),
                 device.attributes());
         if (queueMemoryBytes.addAndGet(sizes.memoryBytes()) > options.queueMemoryBytes()) {
-            reject(request, RdmaPrivateData.NO_RESOURCES, sizes);
+            released(sizes);
+            reject(request, RdmaPrivateData.NO_RESOURCES);
             return;
         }
         TargetLane lane = lanes.get(nextLane);
@@ -142,19 +143,12 @@ final class TargetPort implements ConnectionRequestHandler {
         return peerReads == 0 ? RdmaPrivateData.INVALID_IRD : 0;
     }
 
-    private void reject(ConnectionRequest request, int status) {
+    /** Rejects a connection with an NVMe/RDMA status. */
+    void reject(ConnectionRequest request, int status) {
         statistics.rejected.increment();
-        LOG.log(
-                System.Logger.Level.WARNING,
-                "connection from " + request.remoteAddress() + " rejected: "
-                        + new RdmaPrivateData.Reject(status).describe());
+        LOG.warning("connection from " + request.remoteAddress() + " rejected: "
+                + new RdmaPrivateData.Reject(status).describe());
         request.reject(new RdmaPrivateData.Reject(status).toBytes());
-    }
-
-    /** Rejects a connection for which memory was counted already. */
-    void reject(ConnectionRequest request, int status, QueueSizes sizes) {
-        released(sizes);
-        reject(request, status);
     }
 
     /** The queue's memory is free again. */

@@ -1,5 +1,6 @@
 package org.nvmf4j.target;
 
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.CommandText;
 import org.nvmf4j.nvme.CompletionQueueEntry;
@@ -12,33 +13,21 @@ import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.QueuePair;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
-import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkCompletion;
 import org.nvmf4j.verbs.WorkCompletionStatus;
-import org.nvmf4j.verbs.WorkOpcode;
 
 /**
  * One NVMe queue: a queue pair, the command slots whose receives are posted on it, and the way of each request from capsule to
  * response (see {@link RequestState}). Everything happens on its lane, and nothing is allocated per command.
- *
- * <p>What the requests of one duty cycle have to send leaves together: RDMA READs, then all RDMA WRITEs, then all responses, so that
- * packets of one size stand side by side. Only the last response of a batch, and one every quarter of the ring, asks for a
- * completion; a data buffer goes back when a completion says that its RDMA WRITE is done.
  */
 final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     private static final System.Logger LOG = System.getLogger(TargetQueue.class.getName());
-    /** Longer RDMA READs slow some peers down. */
-    private static final int READ_PIECE_BYTES = 128 << 10;
+    private static final LimitedLog WARNINGS = new LimitedLog(LOG);
     /** How long a host may take to Connect a queue. */
     private static final long CONNECT_TIMEOUT_NANOS = 10_000_000_000L;
     /** How long a peer may take to answer a disconnect. */
     private static final long DISCONNECT_TIMEOUT_NANOS = 1_000_000_000L;
-
-    private static final int KIND_SHIFT = 32;
-    private static final long KIND_RECEIVE = 1L << KIND_SHIFT;
-    private static final long KIND_RESPONSE = 2L << KIND_SHIFT;
-    private static final long KIND_READ = 3L << KIND_SHIFT;
 
     /** How far the end of a queue is. */
     private enum Stage {
@@ -57,10 +46,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     private final QueuePair queuePair;
     private final Request[] requests;
     private final ReceiveWorkRequest[] receives;
-    private final ResponseRing responses;
-    private final SendWorkRequest[] reads;
-    private final RequestList waitingForRead = new RequestList();
-    private final RequestList finished = new RequestList();
+    private final QueueSender sender;
 
     private Stage stage = Stage.OPEN;
     private CommandSet commands;
@@ -71,9 +57,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     private int entries;
     private int head;
     private boolean reportsHead = true;
-    private int readsOutstanding;
     private int withBackends;
-    private int sinceSignal;
     private volatile long lastCommandNanos;
     /** Whether the lane has it in its list of queues with something to post. */
     boolean dirty;
@@ -91,12 +75,6 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         this.lastCommandNanos = nowNanos;
         this.deadlineNanos = nowNanos + CONNECT_TIMEOUT_NANOS;
         this.commands = lane.connectCommands(this);
-        responses = new ResponseRing(sizes.responses());
-        reads = new SendWorkRequest[sizes.reads()];
-        for (int i = 0; i < reads.length; i++) {
-            reads[i] = new SendWorkRequest(1);
-            reads[i].opcode(WorkOpcode.RDMA_READ);
-        }
         memory = new QueueMemory(lane.protectionDomain(), sizes.receives(), sizes.responses(), sizes.inCapsuleBytes());
         requests = new Request[sizes.receives()];
         receives = new ReceiveWorkRequest[sizes.receives()];
@@ -125,6 +103,8 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             throw e;
         }
         queuePair.postReceive(receives[0]);
+        sender = new QueueSender(
+                this::writeCompletion, queuePair::postSend, queuePair::postReceive, memory, sizes, receives);
     }
 
     /** Every slot, and a chain of all receives. */
@@ -132,7 +112,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         for (int i = 0; i < requests.length; i++) {
             requests[i] = new Request(this, i, memory.segment(), memory.commandOffset(i), memory.inCapsuleOffset(i));
             ReceiveWorkRequest receive = new ReceiveWorkRequest(2);
-            receive.id(KIND_RECEIVE | i);
+            receive.id(WorkId.of(WorkId.RECEIVE, i));
             receive.addSge(memory.segment(), memory.commandOffset(i), SubmissionQueueEntry.SIZE_BYTES, memory.lkey());
             if (memory.inCapsuleBytes() > 0) {
                 receive.addSge(memory.segment(), memory.inCapsuleOffset(i), memory.inCapsuleBytes(), memory.lkey());
@@ -201,11 +181,37 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             transportFailed(completion);
             return;
         }
-        int index = (int) completion.id();
-        switch ((int) (completion.id() >>> KIND_SHIFT)) {
-            case (int) (KIND_RECEIVE >>> KIND_SHIFT) -> received(requests[index], completion.lengthBytes());
-            case (int) (KIND_RESPONSE >>> KIND_SHIFT) -> responses.retireThrough(index);
-            default -> readDone(requests[index]);
+        try {
+            onSuccess(completion);
+        } catch (RuntimeException e) {
+            // A fault in here must cost the others on the lane nothing.
+            LOG.log(System.Logger.Level.ERROR, this + ": unexpected failure", e);
+            lane.statistics().failed.increment();
+            close("unexpected failure", true);
+        }
+    }
+
+    private void onSuccess(WorkCompletion completion) {
+        int index = WorkId.index(completion.id());
+        switch (WorkId.kind(completion.id())) {
+            case WorkId.RECEIVE -> received(requests[index], completion.lengthBytes());
+            case WorkId.RESPONSE -> {
+                sender.responseDone(index);
+                postIfNeeded();
+            }
+            default -> {
+                if (sender.readDone(requests[index])) {
+                    executeNow(requests[index]);
+                }
+                postIfNeeded();
+            }
+        }
+    }
+
+    /** What had to wait may be posted now. */
+    private void postIfNeeded() {
+        if (sender.canPost()) {
+            lane.markDirty(this);
         }
     }
 
@@ -214,10 +220,11 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         if (!flushed) {
             lane.statistics().failed.increment();
         }
-        int kind = (int) (completion.id() >>> KIND_SHIFT);
-        String what = kind == (int) (KIND_READ >>> KIND_SHIFT)
-                ? "RDMA READ of command " + requests[(int) completion.id()].commandId()
-                : kind == (int) (KIND_RECEIVE >>> KIND_SHIFT) ? "receive" : "response";
+        String what = switch (WorkId.kind(completion.id())) {
+            case WorkId.RECEIVE -> "receive";
+            case WorkId.RESPONSE -> "response";
+            default -> "RDMA READ of command " + requests[WorkId.index(completion.id())].commandId();
+        };
         close(
                 what + " failed: " + completion.status().words() + ", vendor error " + completion.vendorError(),
                 !flushed);
@@ -266,20 +273,9 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     public void buffered(Request request) {
         if (request.direction() == DataDirection.FROM_HOST) {
             request.state = RequestState.READING;
-            waitingForRead.add(request);
+            sender.read(request);
             lane.markDirty(this);
         } else {
-            executeNow(request);
-        }
-    }
-
-    private void readDone(Request request) {
-        readsOutstanding--;
-        if (!waitingForRead.isEmpty()) {
-            lane.markDirty(this);
-        }
-        request.readDoneBytes += Math.min(READ_PIECE_BYTES, request.transferBytes() - request.readDoneBytes);
-        if (request.readDoneBytes == request.transferBytes()) {
             executeNow(request);
         }
     }
@@ -289,6 +285,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         if (commands.execute(request)) {
             respond(request);
         } else if (request.state == RequestState.EXECUTING) {
+            request.awaitsBackend = true;
             withBackends++;
         }
     }
@@ -300,14 +297,12 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
 
     @Override
     public void resume(Request request) {
-        withBackends--;
-        if (stage != Stage.OPEN) {
-            drop(request);
-        } else if (commands.resume(request)) {
-            respond(request);
-        } else {
-            withBackends++;
+        if (stage == Stage.OPEN && !commands.resume(request)) {
+            return; // with the backend again
         }
+        request.awaitsBackend = false;
+        withBackends--;
+        respond(request);
     }
 
     @Override
@@ -317,7 +312,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             return;
         }
         request.state = RequestState.RESPONDING;
-        finished.add(request);
+        sender.respond(request);
         lane.markDirty(this);
     }
 
@@ -328,149 +323,19 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         if (stage != Stage.OPEN) {
             return;
         }
-        if (!waitingForRead.isEmpty()) {
-            postReads();
-        }
-        if (!finished.isEmpty() && !responses.isFull()) {
-            postResponses();
-        }
+        sender.post();
     }
 
-    /** As many RDMA READs as the host serves at a time; the rest waits. */
-    private void postReads() {
-        int count = 0;
-        while (readsOutstanding < reads.length) {
-            Request request = waitingForRead.first();
-            if (request == null) {
-                break;
-            }
-            int done = request.readPostedBytes;
-            int length = Math.min(READ_PIECE_BYTES, request.transferBytes() - done);
-            SendWorkRequest read = reads[count];
-            read.id(KIND_READ | request.slot());
-            read.clearSges();
-            read.addSge(request.memory(), request.memoryAt() + done, length, request.lkey());
-            read.remote(request.hostAddress() + done, request.hostKey());
-            read.next(null);
-            if (count > 0) {
-                reads[count - 1].next(read);
-            }
-            count++;
-            readsOutstanding++;
-            request.readPostedBytes = done + length;
-            if (request.readPostedBytes == request.transferBytes()) {
-                waitingForRead.remove(request);
-            }
-        }
-        if (count > 0) {
-            queuePair.postSend(reads[0]);
-        }
-    }
-
-    private void postResponses() {
-        SendWorkRequest firstWrite = null;
-        SendWorkRequest lastWrite = null;
-        SendWorkRequest firstSend = null;
-        SendWorkRequest lastSend = null;
-        ReceiveWorkRequest firstReceive = null;
-        ReceiveWorkRequest lastReceive = null;
-        while (!responses.isFull()) {
-            Request request = finished.poll();
-            if (request == null) {
-                break;
-            }
-            int index = responses.take();
-            SendWorkRequest write = fillWrite(request, index);
-            if (write != null) {
-                if (lastWrite == null) {
-                    firstWrite = write;
-                } else {
-                    lastWrite.next(write);
-                }
-                lastWrite = write;
-            }
-            SendWorkRequest send = fillSend(request, index);
-            if (lastSend == null) {
-                firstSend = send;
-            } else {
-                lastSend.next(send);
-            }
-            lastSend = send;
-            ReceiveWorkRequest receive = receives[request.slot()];
-            receive.next(null);
-            if (lastReceive == null) {
-                firstReceive = receive;
-            } else {
-                lastReceive.next(receive);
-            }
-            lastReceive = receive;
-            request.state = RequestState.POSTED;
-        }
-        if (lastSend == null || firstSend == null || firstReceive == null) {
-            return;
-        }
-        lastSend.signaled(true);
-        sinceSignal = 0;
-        // The host may use a slot again as soon as it has the response, so the receive must be there before.
-        queuePair.postReceive(firstReceive);
-        if (lastWrite != null && firstWrite != null) {
-            lastWrite.next(firstSend);
-            queuePair.postSend(firstWrite);
-        } else {
-            queuePair.postSend(firstSend);
-        }
-    }
-
-    /** The RDMA WRITE of the request's data, or null if it sends none. */
-    private @Nullable SendWorkRequest fillWrite(Request request, int index) {
-        DataBuffer buffer = request.takeBuffer();
-        if (request.direction() != DataDirection.TO_HOST || request.failed()) {
-            responses.keep(index, null);
-            if (buffer != null) {
-                buffer.release();
-            }
-            return null;
-        }
-        responses.keep(index, buffer);
-        SendWorkRequest write = responses.write(index);
-        write.id(KIND_RESPONSE | index);
-        write.clearSges();
-        write.addSge(request.memory(), request.memoryAt(), request.transferBytes(), request.lkey());
-        write.remote(request.hostAddress(), request.hostKey());
-        write.next(null);
-        return write;
-    }
-
-    private SendWorkRequest fillSend(Request request, int index) {
-        int status = request.status();
-        if (request.failed()) {
-            status = recordError(request, status);
-        }
-        long at = memory.responseOffset(index);
+    /** Writes the completion queue entry of a request that has ended. */
+    private void writeCompletion(Request request, MemorySegment segment, long offset) {
+        int status = request.failed() ? recordError(request) : request.status();
         CompletionQueueEntry.write(
-                memory.segment(), at, request.result(), reportsHead ? head : 0xffff, qid, request.commandId(), status);
-        SendWorkRequest send = responses.send(index);
-        send.id(KIND_RESPONSE | index);
-        send.clearSges();
-        send.addSge(memory.segment(), at, CompletionQueueEntry.SIZE_BYTES, memory.lkey());
-        if (request.wantsInvalidate()) {
-            send.opcode(WorkOpcode.SEND_WITH_INVALIDATE);
-            send.invalidateRkey(request.hostKey());
-        } else {
-            send.opcode(WorkOpcode.SEND);
-        }
-        send.next(null);
-        sinceSignal++;
-        boolean signal = sinceSignal * 4 >= responses.size();
-        send.signaled(signal);
-        if (signal) {
-            sinceSignal = 0;
-        }
-        return send;
+                segment, offset, request.result(), reportsHead ? head : 0xffff, qid, request.commandId(), status);
     }
 
     /** Counts a failed command and keeps it in the error log, if there is one; returns the status to send. */
-    private int recordError(Request request, int status) {
+    private int recordError(Request request) {
+        int status = request.status();
         lane.counters().add(TargetLane.COMMAND_ERRORS, 1);
         if (LOG.isLoggable(System.Logger.Level.DEBUG)) {
             LOG.log(
@@ -494,7 +359,11 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             return;
         }
         stage = Stage.CLOSING;
-        LOG.log(unexpected ? System.Logger.Level.WARNING : System.Logger.Level.DEBUG, this + " ends: " + reason);
+        if (unexpected) {
+            WARNINGS.warning(this + " ends: " + reason);
+        } else if (LOG.isLoggable(System.Logger.Level.DEBUG)) {
+            LOG.log(System.Logger.Level.DEBUG, this + " ends: " + reason);
+        }
         lane.closing(this);
     }
 
@@ -569,18 +438,12 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         }
         queuePair.close();
         lane.completionQueues().release(completions, sizes.completions());
-        responses.retireAll();
-        while (waitingForRead.poll() != null) {
-            // Dropped with all others below.
-        }
-        while (finished.poll() != null) {
-            // Likewise.
-        }
+        sender.drop();
         for (Request request : requests) {
             if (request.state == RequestState.WAITING_FOR_BUFFER) {
                 lane.cancelWait(request);
             }
-            if (request.state != RequestState.EXECUTING) {
+            if (!request.awaitsBackend) {
                 drop(request);
             }
         }
@@ -617,7 +480,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             close("no Connect command within " + CONNECT_TIMEOUT_NANOS / 1_000_000_000 + " s", true);
         } else {
             lane.statistics().keepAliveExpiries.increment();
-            LOG.log(System.Logger.Level.WARNING, this + ": keep alive timeout expired");
+            WARNINGS.warning(this + ": keep alive timeout expired");
             own.keepAliveExpired();
         }
     }

@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.LongAdder;
  * @param commandErrors commands that ended with an error status
  * @param bufferWaits requests that had to wait for a data buffer
  * @param buffersInUse data buffers that requests hold now
+ * @param queueMemoryBytes memory of all queues
  */
 public record TargetStatistics(
         long connectionsAccepted,
@@ -26,7 +27,8 @@ public record TargetStatistics(
         long commands,
         long commandErrors,
         long bufferWaits,
-        long buffersInUse) {
+        long buffersInUse,
+        long queueMemoryBytes) {
 
     /** Counts of rare things; from any thread. */
     static final class Counters {

@@ -286,4 +286,21 @@ class ConnectTest {
                     ConnectCommand.QID_OFFSET);
         }
     }
+
+    @Test
+    void forgetsAConnectionThatIsWithdrawn() throws VerbsException {
+        try (RawHost host = open()) {
+            for (int cycles = 0; cycles < 4; cycles++) {
+                RawQueue queue = new RawQueue(host, host.address, 32, RawHost.privateData(0, 32), 16);
+                for (int i = 0; i < cycles; i++) {
+                    host.targetLanes.getFirst().doWork();
+                }
+                queue.connection.close();
+                host.pumpUntil(
+                        "end of the queue", () -> host.target.statistics().queues() == 0);
+                host.pumpUntilQuiet();
+                assertThat(host.target.statistics().queueMemoryBytes()).isZero();
+            }
+        }
+    }
 }

@@ -329,5 +329,6 @@ final class RawHost implements AutoCloseable {
         TargetStatistics statistics = target.statistics();
         assertThat(statistics.queues()).as("queues left").isZero();
         assertThat(statistics.buffersInUse()).as("buffers left").isZero();
+        assertThat(statistics.queueMemoryBytes()).as("queue memory left").isZero();
     }
 }
