@@ -10,7 +10,8 @@ import org.nvmf4j.verbs.Agent;
 /** What queues on several lanes do to their controller. */
 class ControllerTest {
     private static final long SECOND = 1_000_000_000L;
-    private static final long START = Long.MAX_VALUE - SECOND; // nanoTime may be anywhere
+    /** Anywhere, as nanoTime may be: here it overflows soon. */
+    private static final long START = Long.parseLong("7fffffff00000000", 16);
 
     private final Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
     private final FakeQueue admin = new FakeQueue(0, START);
