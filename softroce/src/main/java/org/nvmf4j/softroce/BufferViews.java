@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Byte buffer views of user memory for the CRC, which takes no memory segments. A view is made once per segment and kept while it
- * is used, so that none is made per packet; a segment beyond the reach of a byte buffer has several, which overlap. (Equal segments
- * have the same address, size and lifetime, so one may stand for the other.) Confined to one lane.
+ * is used, so that none is made per packet; a segment beyond the reach of a byte buffer has several, which overlap. Confined to one
+ * lane.
  */
 final class BufferViews {
     private static final int SLOTS = 256;
@@ -25,7 +25,7 @@ final class BufferViews {
         long window = offset >>> WINDOW_SHIFT;
         int slot = slot(segment, window);
         ByteBuffer view = views[slot];
-        if (view != null && segment.equals(segments[slot]) && windows[slot] == window) {
+        if (view != null && windows[slot] == window && isSame(segment, segments[slot])) {
             return view;
         }
         long start = window << WINDOW_SHIFT;
@@ -35,6 +35,11 @@ final class BufferViews {
         windows[slot] = window;
         views[slot] = made;
         return made;
+    }
+
+    /** Equal segments have the same address and size; memory that was freed and given out again differs in its lifetime. */
+    private static boolean isSame(MemorySegment segment, @Nullable MemorySegment known) {
+        return known != null && segment.equals(known) && segment.scope().equals(known.scope());
     }
 
     /** Where the byte at {@code offset} of the segment lies in its view. */

@@ -112,10 +112,16 @@ final class DeviceSockets {
         return usable.getFirst();
     }
 
-    /** The largest path MTU that the interface behind an address carries. */
-    static int linkPathMtuBytes(InetAddress local) throws VerbsException {
+    /**
+     * The largest path MTU that the interface behind an address carries. If the peer's address is of this machine too, the peer may
+     * go by its own interface's MTU, though nothing travels there.
+     */
+    static int linkPathMtuBytes(InetAddress local, @Nullable InetAddress remote) throws VerbsException {
         try {
             int linkMtu = NetworkRoutes.mtuBytes(local);
+            if (remote != null && isOfThisMachine(remote)) {
+                linkMtu = Math.min(linkMtu, NetworkRoutes.mtuBytes(remote));
+            }
             int pathMtu = PathMtu.ofLinkMtu(linkMtu);
             if (pathMtu == 0) {
                 throw new VerbsException("the interface of " + local.getHostAddress() + " has an MTU of " + linkMtu

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGeneratorFactory;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.UdpSocket;
@@ -70,11 +71,13 @@ final class SoftRoceDevice implements ProviderDevice {
     /**
      * A device on sockets that are its own from now on.
      *
+     * @param connectionOptions changes what connection management has by default
      * @param sockets one for each vector, in order
      * @param linkPathMtuBytes what the link carries
      */
     SoftRoceDevice(
             DeviceOptions options,
+            UnaryOperator<CmOptions> connectionOptions,
             List<UdpSocket> sockets,
             int linkPathMtuBytes,
             @Nullable PacketTap tap,
@@ -104,7 +107,8 @@ final class SoftRoceDevice implements ProviderDevice {
         for (int i = 0; i < vectors.length; i++) {
             vectors[i] = new SoftRoceVector(this, i, sockets.get(i), random);
         }
-        ConnectionManager manager = new ConnectionManager(CmOptions.of(local, random.nextLong(), pathMtuBytes), random);
+        CmOptions cmOptions = connectionOptions.apply(CmOptions.of(local, random.nextLong(), pathMtuBytes));
+        ConnectionManager manager = new ConnectionManager(cmOptions, random);
         this.connectionService = new ConnectionService(vectors[0], local, manager, tap);
         vectors[0].connectionService(connectionService);
     }

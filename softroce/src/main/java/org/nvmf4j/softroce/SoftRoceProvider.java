@@ -5,9 +5,11 @@ import java.net.InetAddress;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.UdpOptions;
 import org.nvmf4j.linux.UdpSocket;
+import org.nvmf4j.roce.cm.CmOptions;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -19,8 +21,8 @@ import org.nvmf4j.verbs.spi.VerbsProvider;
  * <p>A device is one local address with UDP port 4791. If only a peer is named, the local address is found from it: for a peer at a
  * loopback address or another IPv4 address of this machine a free address of 127/8; for a peer at an IPv6 address of this machine
  * another one of them (there is only one loopback address, {@code ::1}, so the machine needs a second address); for others the source
- * address of the route. The path MTU is the largest that the interface behind the address carries; {@link
- * DeviceOptions#pathMtuBytes} lowers it. A device asks peers for its path MTU and rejects those who ask for more, with reason 26:
+ * address of the route. The path MTU is the largest that the interface behind the address carries (and the peer's interface, if that is
+ * of this machine); {@link DeviceOptions#pathMtuBytes} lowers it. A device asks peers for its path MTU and rejects those who ask for more, with reason 26:
  * the packets of a connection that it accepted would be lost.
  *
  * <p>With faults, each packet is sent by itself, which is slower.
@@ -35,14 +37,21 @@ public final class SoftRoceProvider implements VerbsProvider {
     private static final int SMALL_RECEIVE_BUFFER_BYTES = 2 << 20;
 
     private final UdpOptions udpOptions;
+    private final UnaryOperator<CmOptions> connectionOptions;
 
     /** For {@link java.util.ServiceLoader}. */
     public SoftRoceProvider() {
-        this(UdpOptions.defaults());
+        this(UdpOptions.defaults(), UnaryOperator.identity());
     }
 
-    SoftRoceProvider(UdpOptions udpOptions) {
+    /**
+     * With sockets of another kind, or other patience.
+     *
+     * @param connectionOptions changes what connection management has by default
+     */
+    SoftRoceProvider(UdpOptions udpOptions, UnaryOperator<CmOptions> connectionOptions) {
         this.udpOptions = udpOptions;
+        this.connectionOptions = connectionOptions;
     }
 
     @Override
@@ -72,8 +81,8 @@ public final class SoftRoceProvider implements VerbsProvider {
             warnOfSmallBuffer(first);
             InetAddress local = first.localAddress().getAddress();
             tap = openTap(options.pcapFile(), local);
-            int linkPathMtu = DeviceSockets.linkPathMtuBytes(local);
-            return new SoftRoceDevice(options, sockets, linkPathMtu, tap, random);
+            int linkPathMtu = DeviceSockets.linkPathMtuBytes(local, options.remoteAddress());
+            return new SoftRoceDevice(options, connectionOptions, sockets, linkPathMtu, tap, random);
         } catch (IOException | RuntimeException e) {
             sockets.forEach(UdpSocket::close);
             if (tap != null) {

@@ -7,6 +7,6 @@ import org.nvmf4j.verbs.spi.VerbsProvider;
 class NativeContractTest extends ProviderContractTest {
     @Override
     protected VerbsProvider provider() {
-        return new SoftRoceProvider(UdpOptions.defaults());
+        return Providers.impatient(UdpOptions.Implementation.NATIVE);
     }
 }

@@ -8,6 +8,6 @@ import org.nvmf4j.verbs.spi.VerbsProvider;
 class PortableContractTest extends ProviderContractTest {
     @Override
     protected VerbsProvider provider() {
-        return new SoftRoceProvider(UdpOptions.defaults().withImplementation(UdpOptions.Implementation.PORTABLE));
+        return Providers.impatient(UdpOptions.Implementation.PORTABLE);
     }
 }

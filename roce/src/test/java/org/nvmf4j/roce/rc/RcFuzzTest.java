@@ -5,7 +5,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 
 class RcFuzzTest {
     /** Runs without input; with {@code JAZZER_FUZZ=1} it looks for inputs that break the rules. */
-    @FuzzTest(maxDuration = "1m")
+    @FuzzTest(maxDuration = "10s")
     void survivesAnyPackets(FuzzedDataProvider data) {
         RcChaos.Choices choices = new RcChaos.Choices() {
             @Override
