@@ -20,7 +20,7 @@ class WireDataFuzzTest {
         assertThat(text.chars().noneMatch(Character::isISOControl)).as(text).isTrue();
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void discoveryLog(byte[] data) {
         try {
             DiscoveryLogPage page = DiscoveryLogPage.parse(MemorySegment.ofArray(data), 0, data.length);
@@ -35,7 +35,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void namespaceDescriptors(byte[] data) {
         try {
             NamespaceIdentification identification = NamespaceIdentification.parse(padded(data, 4096), 0);
@@ -47,7 +47,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void namespaceList(byte[] data) {
         try {
             int[] nsids = NamespaceList.parse(padded(data, 4096), 0);
@@ -59,7 +59,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void anaLog(byte[] data) {
         try {
             AnaLog log = AnaLog.parse(MemorySegment.ofArray(data), 0, data.length);
@@ -72,7 +72,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void connectData(byte[] data) {
         ConnectData connect = ConnectData.parse(padded(data, ConnectData.SIZE_BYTES), 0);
         assertPrintable(connect.subnqn());
@@ -84,7 +84,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void privateData(byte[] data) {
         assertThat(RdmaPrivateData.Request.check(data)).isBetween(0, RdmaPrivateData.INVALID_RECFMT);
         try {
@@ -106,7 +106,7 @@ class WireDataFuzzTest {
         }
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void capsule(byte[] data) {
         MemorySegment capsule = padded(data, Math.max(data.length, SubmissionQueueEntry.SIZE_BYTES));
         long behindCommand = capsule.byteSize() - SubmissionQueueEntry.SIZE_BYTES;
@@ -126,7 +126,7 @@ class WireDataFuzzTest {
         assertThat(GetLogPageCommand.lengthBytes(capsule, 0)).isBetween(4L, 1L << 34);
     }
 
-    @FuzzTest(maxDuration = "20s")
+    @FuzzTest(maxDuration = "10s")
     void identify(byte[] data) {
         MemorySegment memory = padded(data, Cns.DATA_BYTES);
         IdentifyController controller = IdentifyController.parse(memory, 0);

@@ -4,6 +4,7 @@ import static org.nvmf4j.nvme.ControllerProperties.CC_EN;
 
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,9 @@ final class Controller {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final long cap;
 
+    /** The latest command of queues that have ended: with them alone the host was heard for a while. */
+    private final AtomicLong latestOfEndedQueuesNanos;
+
     private int cc;
     private long katoMillis;
     private volatile int csts;
@@ -62,6 +66,7 @@ final class Controller {
         this.hostId = hostId;
         this.options = options;
         this.admin = admin;
+        this.latestOfEndedQueuesNanos = new AtomicLong(admin.lastCommandNanos());
         this.ioQueues = new AtomicReferenceArray<>(options.maxIoQueues() + 1);
         this.counters = new IoCounters[options.maxIoQueues() + 1];
         this.events = new AsyncEvents(admin, supportedNotices());
@@ -189,14 +194,18 @@ final class Controller {
             }
             timeout = IDLE_DISCOVERY_NANOS;
         }
-        long latest = admin.lastCommandNanos();
+        long latest = later(latestOfEndedQueuesNanos.get(), admin.lastCommandNanos());
         for (int qid = 1; qid < ioQueues.length(); qid++) {
             ControllerQueue queue = ioQueues.get(qid);
-            if (queue != null && queue.lastCommandNanos() - latest > 0) {
-                latest = queue.lastCommandNanos();
+            if (queue != null) {
+                latest = later(latest, queue.lastCommandNanos());
             }
         }
         return latest + timeout;
+    }
+
+    private static long later(long a, long b) {
+        return b - a > 0 ? b : a;
     }
 
     /** The host is gone: tells whoever still asks, and ends every queue. */
@@ -229,6 +238,7 @@ final class Controller {
         if (queue == admin) {
             close("admin queue ended");
         } else {
+            latestOfEndedQueuesNanos.accumulateAndGet(queue.lastCommandNanos(), Controller::later);
             ioQueues.compareAndSet(queue.qid(), queue, null);
         }
     }

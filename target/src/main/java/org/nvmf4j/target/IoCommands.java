@@ -11,6 +11,7 @@ import org.nvmf4j.target.spi.BackendStatus;
 
 /** Commands of an I/O queue: those of the NVM command set that the target has. Allocates nothing. */
 final class IoCommands implements CommandSet {
+    private static final LimitedLog WARNINGS = new LimitedLog(System.getLogger(IoCommands.class.getName()));
     private static final int NSID_LOCATION = 4;
     private static final int SLBA_LOCATION = 40;
     private static final int NLB_LOCATION = 48;
@@ -116,15 +117,25 @@ final class IoCommands implements CommandSet {
                 && (ReadWriteCommand.fua(request.capsule(), request.at()) || !controller.writeCacheEnabled());
     }
 
-    /** Hands the request to its backend; returns whether it has ended. */
     private boolean submit(Request request, Namespace namespace) {
+        BackendStatus status = handOver(request, namespace);
+        return status != BackendStatus.PENDING && ended(request, namespace, status);
+    }
+
+    /** Hands the request to its backend; if that has not taken it, says how it has ended. */
+    private static BackendStatus handOver(Request request, Namespace namespace) {
         request.handToBackend();
-        BackendStatus status = namespace.backend().submit(request);
-        if (status == BackendStatus.PENDING) {
-            return false;
+        BackendStatus status;
+        try {
+            status = namespace.backend().submit(request);
+        } catch (RuntimeException e) {
+            WARNINGS.warning(namespace + ": " + request.operation() + " failed unexpectedly: " + e);
+            status = BackendStatus.INTERNAL_ERROR;
         }
-        request.keptFromBackend();
-        return ended(request, namespace, status);
+        if (status != BackendStatus.PENDING) {
+            request.keptFromBackend();
+        }
+        return status;
     }
 
     @Override
@@ -189,12 +200,10 @@ final class IoCommands implements CommandSet {
             if (blocks > 0) {
                 request.backendOperation(
                         BackendOperation.DEALLOCATE, slba << namespace.blockShift(), blocks << namespace.blockShift());
-                request.handToBackend();
-                BackendStatus status = namespace.backend().submit(request);
+                BackendStatus status = handOver(request, namespace);
                 if (status == BackendStatus.PENDING) {
                     return false;
                 }
-                request.keptFromBackend();
                 int nvmeStatus = nvmeStatus(request, status);
                 if (nvmeStatus != NvmeStatus.SUCCESS) {
                     request.fail(nvmeStatus);

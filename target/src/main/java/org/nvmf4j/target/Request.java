@@ -64,6 +64,9 @@ final class Request extends BackendRequest {
 
     @Nullable
     Namespace namespace;
+    /** A backend has the request, or has ended it and the lane has not seen that yet. */
+    boolean awaitsBackend;
+
     /** For commands of several parts. */
     int part;
 

@@ -181,6 +181,17 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             transportFailed(completion);
             return;
         }
+        try {
+            onSuccess(completion);
+        } catch (RuntimeException e) {
+            // A fault in here must cost the others on the lane nothing.
+            LOG.log(System.Logger.Level.ERROR, this + ": unexpected failure", e);
+            lane.statistics().failed.increment();
+            close("unexpected failure", true);
+        }
+    }
+
+    private void onSuccess(WorkCompletion completion) {
         int index = WorkId.index(completion.id());
         switch (WorkId.kind(completion.id())) {
             case WorkId.RECEIVE -> received(requests[index], completion.lengthBytes());
@@ -274,6 +285,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         if (commands.execute(request)) {
             respond(request);
         } else if (request.state == RequestState.EXECUTING) {
+            request.awaitsBackend = true;
             withBackends++;
         }
     }
@@ -285,14 +297,12 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
 
     @Override
     public void resume(Request request) {
-        withBackends--;
-        if (stage != Stage.OPEN) {
-            drop(request);
-        } else if (commands.resume(request)) {
-            respond(request);
-        } else {
-            withBackends++;
+        if (stage == Stage.OPEN && !commands.resume(request)) {
+            return; // with the backend again
         }
+        request.awaitsBackend = false;
+        withBackends--;
+        respond(request);
     }
 
     @Override
@@ -433,7 +443,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
             if (request.state == RequestState.WAITING_FOR_BUFFER) {
                 lane.cancelWait(request);
             }
-            if (request.state != RequestState.EXECUTING) {
+            if (!request.awaitsBackend) {
                 drop(request);
             }
         }

@@ -375,4 +375,18 @@ class IoTest {
             assertThat(host.read(other, 1, 0, 8, 4096)).containsOnly(0);
         }
     }
+
+    @Test
+    void failsACommandWhoseBackendThrows() throws VerbsException {
+        try (RawHost host = open()) {
+            host.connectAdmin();
+            RawQueue io = host.connectIo(1, 16);
+            manual.throwNext();
+            assertStatus(io.await(host.sendRead(io, 4, 0, 8, 0, 4096)), NvmeStatus.INTERNAL_ERROR);
+            int id = host.sendRead(io, 4, 0, 8, 0, 4096);
+            host.pumpUntilQuiet();
+            manual.complete(BackendStatus.SUCCESS);
+            assertStatus(io.await(id), NvmeStatus.SUCCESS);
+        }
+    }
 }

@@ -14,6 +14,7 @@ final class ManualBackend implements Backend {
     private final List<BackendRequest> waiting = new ArrayList<>();
     private final IdentityHashMap<BackendRequest, Boolean> here = new IdentityHashMap<>();
     private boolean closed;
+    private boolean throwNext;
     private long ended;
 
     ManualBackend(long sizeBytes) {
@@ -40,11 +41,20 @@ final class ManualBackend implements Backend {
         if (closed) {
             throw new AssertionError("a request after the end of the backend");
         }
+        if (throwNext) {
+            throwNext = false;
+            throw new UnsupportedOperationException("as the test wants it");
+        }
         if (here.put(request, true) != null) {
             throw new AssertionError("a request that is here already");
         }
         waiting.add(request);
         return BackendStatus.PENDING;
+    }
+
+    /** Throws at the next request. */
+    synchronized void throwNext() {
+        throwNext = true;
     }
 
     synchronized int waiting() {

@@ -2,15 +2,23 @@ package org.nvmf4j.testkit;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 
 /** Native memory between two guard zones, which tell whether anything was written outside. */
 public final class GuardedMemory {
     private static final int GUARD_BYTES = 256;
     private static final byte GUARD = (byte) 0xA5;
 
+    private static final MemorySegment INTACT = intact();
+
     private final MemorySegment whole;
     private final MemorySegment guarded;
+
+    private static MemorySegment intact() {
+        byte[] zone = new byte[GUARD_BYTES];
+        Arrays.fill(zone, GUARD);
+        return MemorySegment.ofArray(zone);
+    }
 
     /** So many bytes, all 0, of an arena. */
     public GuardedMemory(Arena arena, long lengthBytes) {
@@ -32,11 +40,10 @@ public final class GuardedMemory {
     }
 
     private void checkZone(long start) {
-        for (long i = 0; i < GUARD_BYTES; i++) {
-            if (whole.get(ValueLayout.JAVA_BYTE, start + i) != GUARD) {
-                throw new AssertionError("byte " + (start + i - GUARD_BYTES) + " was written, outside the "
-                        + guarded.byteSize() + " bytes that may be");
-            }
+        long mismatch = MemorySegment.mismatch(whole, start, start + GUARD_BYTES, INTACT, 0, GUARD_BYTES);
+        if (mismatch >= 0) {
+            throw new AssertionError("byte " + (start + mismatch - GUARD_BYTES) + " was written, outside the "
+                    + guarded.byteSize() + " bytes that may be");
         }
     }
 }

@@ -89,7 +89,7 @@ final class Requester {
     }
 
     private void setBarrier(long request, WorkCompletionStatus status) {
-        if (barrier == NONE || request < barrier) {
+        if (barrier < queue.head() || request < barrier) { // one that completed after all does not count
             barrier = request;
             barrierStatus = status;
         }

@@ -20,7 +20,7 @@ class ConnectionManagerFuzzTest {
     private static final int MAX_TIME_WAIT = 4;
 
     /** Any bytes from the network, after any course of the user's calls, never throw and keep memory in bounds. */
-    @FuzzTest(maxDuration = "1m")
+    @FuzzTest(maxDuration = "10s")
     void survivesAnyPackets(FuzzedDataProvider data) throws Exception {
         InetAddress local = InetAddress.getByAddress(new byte[] {10, 0, 0, 1});
         InetAddress peer = InetAddress.getByAddress(new byte[] {10, 0, 0, 2});

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -473,6 +474,26 @@ class RequesterTest {
         end.transmit();
         memory.close();
         end.pass(1_000_000);
+        assertThat(end.transmit()).isEmpty();
+        assertThat(end.takeCompletions().getFirst().status()).isEqualTo(WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
+    }
+
+    @Test
+    @Timeout(10)
+    void completesWhatArrivedAlthoughItCouldNotBeSentAgain() {
+        MemoryRegion other = end.pattern(10);
+        end.queuePair.postSend(end.send(1, WorkOpcode.SEND, other, 0, 10));
+        post(WorkOpcode.SEND, 2, 10);
+        end.transmit();
+        memory.close();
+        end.pass(1_000_000);
+        assertThat(psns(end.transmit()))
+                .as("the second waits for the first, then fails")
+                .containsExactly(0);
+        acknowledge(1); // but both had arrived
+        assertThat(completedIds()).containsExactly(1L, 2L);
+        assertThat(end.queuePair.state()).isEqualTo(QueuePairState.READY_TO_SEND);
+        post(WorkOpcode.SEND, 3, 10);
         assertThat(end.transmit()).isEmpty();
         assertThat(end.takeCompletions().getFirst().status()).isEqualTo(WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
     }

@@ -427,8 +427,8 @@ final class SimulatedPeer {
 
     /** After the connection broke: everything completed, and nothing has changed since. */
     void checkAftermath() {
-        assertThat(sends.outstanding()).as("%s sends outstanding", name).isZero();
-        assertThat(receives.outstanding()).as("%s receives outstanding", name).isZero();
+        sends.checkDrained(); // silent successes may remain at the end
+        receives.checkDrained();
         for (int slot = 0; slot < SLOTS; slot++) {
             checkSnapshot(slot);
         }

@@ -1,7 +1,5 @@
 package org.nvmf4j.roce.rc;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -54,6 +52,12 @@ final class WireMonitor {
         }
     }
 
+    private static void require(boolean condition, String complaint, Packet packet) {
+        if (!condition) {
+            throw new AssertionError(packet + ": " + complaint);
+        }
+    }
+
     private Stream stream(String end) {
         return Objects.requireNonNull(streams.get(end));
     }
@@ -72,15 +76,13 @@ final class WireMonitor {
                 stream.messageEnds.add(stream.next);
             }
         } else {
-            assertThat(psn)
-                    .as("PSN of %s, new ones start at %s", packet, stream.next)
-                    .isLessThan(stream.next);
+            require(psn < stream.next, "skips PSNs", packet);
             if (!read) {
                 repeated(stream, psn, packet);
             }
         }
         if (!read) {
-            assertThat(psn - stream.acknowledged).as("packets in flight").isLessThan(window);
+            require(psn - stream.acknowledged < window, "exceeds the window", packet);
         }
     }
 
@@ -97,7 +99,7 @@ final class WireMonitor {
 
     private void readResponse(Stream requester, Packet packet) {
         long psn = unwrap(packet.psn(), requester.next);
-        assertThat(psn).as("PSN of %s", packet).isLessThan(requester.next);
+        require(psn < requester.next, "answers what was never asked", packet);
         if (packet.opcode() != Opcode.RC_READ_RESPONSE_MIDDLE) {
             checkMsn(requester, packet);
         }
@@ -106,16 +108,15 @@ final class WireMonitor {
             first--;
         }
         Packet request = Objects.requireNonNull(requester.requests.get(first));
-        assertThat(request.opcode()).as("request of %s", packet).isEqualTo(Opcode.RC_READ_REQUEST);
+        require(request.opcode() == Opcode.RC_READ_REQUEST, "answers no READ", packet);
         long offset = (psn - first) * mtu;
-        assertThat((long) packet.payload().length)
-                .as("payload of %s", packet)
-                .isEqualTo(Math.min(mtu, request.dmaLength() - offset));
+        long length = Math.min(mtu, request.dmaLength() - offset);
+        require(packet.payload().length == length, "is of the wrong length", packet);
     }
 
     private void acknowledge(Stream requester, Packet packet) {
         long psn = unwrap(packet.psn(), requester.next);
-        assertThat(psn).as("PSN of %s", packet).isLessThan(requester.next);
+        require(psn < requester.next, "answers what was never asked", packet);
         boolean ack = packet.syndrome() < 0x20;
         long end = ack ? psn + 1 : psn;
         long msn = checkMsn(requester, packet);
@@ -123,12 +124,13 @@ final class WireMonitor {
         for (long messageEnd : requester.messageEnds) {
             completed += messageEnd <= end ? 1 : 0;
         }
-        assertThat(msn).as("MSN of %s", packet).isBetween(completed, (long) requester.messageEnds.size());
+        require(msn >= completed, "counts fewer messages than it acknowledges", packet);
+        require(msn <= requester.messageEnds.size(), "counts more messages than were sent", packet);
     }
 
     private static long checkMsn(Stream requester, Packet packet) {
         long msn = unwrap(packet.msn(), requester.newestMsn);
-        assertThat(msn).as("MSN of %s", packet).isGreaterThanOrEqualTo(requester.newestMsn);
+        require(msn >= requester.newestMsn, "counts fewer messages than before", packet);
         requester.newestMsn = msn;
         return msn;
     }

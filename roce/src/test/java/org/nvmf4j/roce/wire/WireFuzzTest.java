@@ -11,7 +11,7 @@ import java.util.Objects;
 
 class WireFuzzTest {
     /** Whatever passes the check can be read by every accessor, and any bytes can be described. */
-    @FuzzTest(maxDuration = "1m")
+    @FuzzTest(maxDuration = "10s")
     void readsAnyPacket(byte[] packet) {
         MemorySegment m = MemorySegment.ofArray(packet);
         String text = PacketText.describe(m, 0, packet.length);
@@ -27,7 +27,7 @@ class WireFuzzTest {
     }
 
     /** What is read of any CM message is written so that it reads the same. */
-    @FuzzTest(maxDuration = "1m")
+    @FuzzTest(maxDuration = "10s")
     void readsAnyMad(byte[] bytes) {
         byte[] mad = new byte[Mad.LENGTH];
         System.arraycopy(bytes, 0, mad, 0, Math.min(bytes.length, mad.length));
@@ -45,7 +45,7 @@ class WireFuzzTest {
     }
 
     /** Any file is read to its end or refused in one line. */
-    @FuzzTest(maxDuration = "1m")
+    @FuzzTest(maxDuration = "10s")
     void readsAnyCaptureFile(byte[] file) {
         try {
             PcapReader reader = new PcapReader(new ByteArrayInputStream(file));

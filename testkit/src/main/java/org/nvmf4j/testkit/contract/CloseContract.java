@@ -7,6 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.VerbsException;
 
 /** Everything may be closed in every order, in the midst of traffic, and twice. */
@@ -93,10 +94,15 @@ interface CloseContract extends ContractSetup {
                 }
                 Node first = hostFirst ? fabric.host : fabric.target;
                 Node second = hostFirst ? fabric.target : fabric.host;
+                Endpoint left = hostFirst ? link.target() : link.host();
+                first.progress(); // the other side has requests now that it has not looked at
                 first.closeDevice();
                 GuardedMemory free = hostFirst ? hostMemory : targetMemory;
                 free.clear();
                 fabric.idle();
+                free.assertFresh();
+                left.write(hostFirst ? targetMemory : hostMemory, 0, 64, free, 0);
+                fabric.await("the other side's error", () -> left.state() == QueuePairState.ERROR);
                 free.assertFresh();
                 second.closeDevice();
                 // What is closed from outside in is closed already.

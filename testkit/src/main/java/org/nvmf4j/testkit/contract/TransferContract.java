@@ -272,6 +272,30 @@ interface TransferContract extends ContractSetup {
     }
 
     @Test
+    default void aDeepQueuePostedAtOnceIsWorkedOff() throws Exception {
+        int depth = 1000;
+        Link link = fabric().link(fabric().host.endpoint(depth), fabric().target.endpoint(depth), Fabric.PARAMETERS);
+        GuardedMemory from = fabric().host.memory(depth * 64L);
+        GuardedMemory to = fabric().target.memory(depth * 64L);
+        GuardedMemory room = fabric().target.memory(depth * 64L);
+        for (int i = 0; i < depth; i++) {
+            from.fill(i * 64L, 64, i);
+            if (i % 2 == 0) {
+                link.target().receive(room, i * 64L, 64);
+                link.host().send(from, i * 64L, 64);
+            } else {
+                link.host().write(from, i * 64L, 64, to, i * 64L);
+            }
+        }
+        fabric().awaitSent(link.host(), depth);
+        fabric().awaitReceived(link.target(), depth / 2);
+        assertThat(link.host().sent).allMatch(c -> c.status() == SUCCESS);
+        for (int i = 0; i < depth; i++) {
+            (i % 2 == 0 ? room : to).assertFilled(i * 64L, 64, i);
+        }
+    }
+
+    @Test
     default void readsBeyondTheInitiatorDepthWaitForTheirTurn() throws Exception {
         Link link = fabric().link();
         int count = Endpoint.DEFAULT_DEPTH;

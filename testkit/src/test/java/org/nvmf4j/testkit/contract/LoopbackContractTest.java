@@ -3,6 +3,7 @@ package org.nvmf4j.testkit.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ServiceLoader;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.IdleStrategy;
@@ -49,6 +50,22 @@ class LoopbackContractTest extends ProviderContractTest {
             assertThat(link.host().sent).hasSize(turn * Fabric.READS);
             fabric().target.progress();
         }
+    }
+
+    /** Longer than seven retries take on this provider. */
+    @Test
+    void sevenRetriesOfAReceiverNotReadyAreForEver() throws Exception {
+        Link link = fabric().link(Fabric.parameters(7, 7));
+        GuardedMemory from = fabric().host.memory(64);
+        GuardedMemory room = fabric().target.memory(64);
+        link.host().send(from, 0, 64);
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(200)) {
+            fabric().progress();
+        }
+        link.target().receive(room, 0, 64);
+        fabric().awaitSent(link.host(), 1);
+        assertThat(link.host().sent.getFirst().status()).isEqualTo(WorkCompletionStatus.SUCCESS);
     }
 
     @Test

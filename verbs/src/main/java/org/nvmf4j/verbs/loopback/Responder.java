@@ -92,10 +92,6 @@ final class Responder {
     /** Whether the request can be executed or refused now; a SEND without a receive waits. */
     private boolean isReadyFor(SendQueue.Request request, LoopbackQueuePair peer) {
         boolean waits = isSend(request) && own.receives().isEmpty() && !rnrRetriesOver;
-        if (waits && peer.rnrRetryCount() == 0) {
-            rnrRetriesOver = true;
-            return true;
-        }
         if (waits && !waitsForReceive && peer.rnrRetryCount() != RNR_RETRY_FOR_EVER) {
             rnrTimer.arm(peer.rnrRetryCount() * RNR_TIMER_NANOS);
         }
