@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -54,7 +55,7 @@ public final class Bench {
             long regionBytes = regionBytes(workload, namespace);
             List<BenchJob> jobs = new ArrayList<>();
             runJobs(workload, regionBytes, host, controller, namespace, cpus, stop, jobs);
-            return sum(workload, location.label(), jobs);
+            return sum(workload, location.label(), jobs, host.deviceCounters());
         }
     }
 
@@ -143,14 +144,16 @@ public final class Bench {
         }
     }
 
-    private static BenchResult sum(Workload workload, String label, List<BenchJob> jobs) {
+    private static BenchResult sum(
+            Workload workload, String label, List<BenchJob> jobs, Map<String, Long> deviceCounters) {
         long verified = jobs.stream().mapToLong(BenchJob::verifiedBlocks).sum();
         return new BenchResult(
                 workload,
                 label,
                 sum(jobs.stream().map(BenchJob::reads).toList()),
                 sum(jobs.stream().map(BenchJob::writes).toList()),
-                verified);
+                verified,
+                deviceCounters);
     }
 
     private static DirectionResult sum(List<DirectionResult> parts) {

@@ -1,5 +1,7 @@
 package org.nvmf4j.bench;
 
+import java.util.Map;
+
 /**
  * What a run did, all jobs together.
  *
@@ -8,6 +10,12 @@ package org.nvmf4j.bench;
  * @param reads what was read
  * @param writes what was written
  * @param verifiedBlocks blocks whose content was checked, during the run or after it
+ * @param deviceCounters what the host's device counted, by name
  */
 public record BenchResult(
-        Workload workload, String target, DirectionResult reads, DirectionResult writes, long verifiedBlocks) {}
+        Workload workload,
+        String target,
+        DirectionResult reads,
+        DirectionResult writes,
+        long verifiedBlocks,
+        Map<String, Long> deviceCounters) {}

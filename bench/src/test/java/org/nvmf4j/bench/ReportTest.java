@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +21,8 @@ class ReportTest {
                 "rdma://127.0.0.1/nqn?nsid=1",
                 new DirectionResult(100, 409600, 2_000_000, latency),
                 new DirectionResult(0, 0, 2_000_000, new Histogram(3)),
-                12);
+                12,
+                Map.of());
     }
 
     @Test

@@ -166,6 +166,7 @@ final class BenchCommand implements Callable<Integer> {
         out.print(FioText.of(result));
         if (Verbosity.of(spec.commandLine())) {
             out.println("  randseed: " + result.workload().seed());
+            out.println("  device: " + Counters.line(result.deviceCounters()));
         }
         out.flush();
     }

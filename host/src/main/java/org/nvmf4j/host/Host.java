@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.nvmf4j.nvme.ControllerProperties;
@@ -83,6 +84,11 @@ public final class Host implements AutoCloseable {
 
     public DeviceAttributes device() {
         return device.attributes();
+    }
+
+    /** What the device has counted so far, by name; see {@link Device#counters}. */
+    public Map<String, Long> deviceCounters() {
+        return device.counters();
     }
 
     /**

@@ -28,6 +28,8 @@ final class FaultInjector {
     private @Nullable UdpPeer heldPeer;
     private int heldBytes;
     private boolean heldForWholeBatch;
+    /** Whether the queue still refers to {@link #held}, which must not change until it is empty. */
+    private boolean heldInQueue;
 
     FaultInjector(FaultOptions options, int vector, TransmitQueue queue, SoftRoceStatistics statistics, Arena arena) {
         this.options = options;
@@ -53,7 +55,7 @@ final class FaultInjector {
             packet.set(ValueLayout.JAVA_BYTE, at, (byte) (packet.get(ValueLayout.JAVA_BYTE, at) ^ 1 << (bit & 7)));
             statistics.add(Counter.FAULTS_CORRUPTED, 1);
         }
-        if (delay && heldPeer == null && lengthBytes <= held.byteSize()) {
+        if (delay && canHold(lengthBytes)) {
             MemorySegment.copy(packet, offset, held, 0, lengthBytes);
             heldPeer = peer;
             heldBytes = lengthBytes;
@@ -67,6 +69,11 @@ final class FaultInjector {
             statistics.add(Counter.FAULTS_DUPLICATED, 1);
         }
         release();
+    }
+
+    private boolean canHold(int lengthBytes) {
+        heldInQueue &= !queue.isEmpty();
+        return heldPeer == null && !heldInQueue && lengthBytes <= held.byteSize();
     }
 
     /** Whether a packet waits that {@link #beginBatch} will let go. */
@@ -86,6 +93,7 @@ final class FaultInjector {
         UdpPeer peer = heldPeer;
         if (peer != null) {
             emit(peer, held, 0, heldBytes);
+            heldInQueue = true;
             heldPeer = null;
             heldForWholeBatch = false;
         }

@@ -141,6 +141,19 @@ class FaultInjectorTest {
     }
 
     @Test
+    void leavesAHeldPacketWholeUntilItHasGone() throws IOException {
+        FaultInjector injector = injector(0, 0, 1, 0);
+        MemorySegment batch = arena.allocate(4 * BYTES);
+        injector.beginBatch();
+        for (int mark = 1; mark <= 4; mark++) {
+            batch.set(ValueLayout.JAVA_BYTE, (mark - 1) * BYTES, (byte) mark);
+            injector.send(peer, batch, (mark - 1) * BYTES, BYTES);
+        }
+        queue.flush();
+        assertThat(marksArrived()).containsExactlyInAnyOrder(1, 2, 3, 4);
+    }
+
+    @Test
     void doesNotHoldAPacketForEver() throws IOException {
         FaultInjector injector = injector(0, 0, 1, 0);
         send(injector, 1);
