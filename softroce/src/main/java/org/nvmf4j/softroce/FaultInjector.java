@@ -83,6 +83,7 @@ final class FaultInjector {
 
     /** At the start of each batch, with an empty queue: what waited for a whole batch goes now. */
     void beginBatch() {
+        heldInQueue = false;
         if (heldForWholeBatch) {
             release();
         }
