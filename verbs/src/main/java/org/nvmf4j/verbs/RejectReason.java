@@ -36,7 +36,7 @@ public final class RejectReason {
             case INVALID_TRANSPORT_TYPE -> "invalid transport service type";
             case STALE_CONNECTION -> "stale connection";
             case INVALID_GID -> "invalid GID";
-            case INVALID_MTU -> "invalid path MTU";
+            case INVALID_MTU -> "invalid path MTU: the peer carries less, ask for a smaller path MTU";
             case INSUFFICIENT_RESPONDER_RESOURCES -> "insufficient responder resources";
             case CONSUMER_DEFINED -> "consumer defined";
             case DUPLICATE_LOCAL_COMM_ID -> "duplicate local communication ID";
