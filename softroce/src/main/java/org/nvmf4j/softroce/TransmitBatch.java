@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.linux.TransmitQueue;
 import org.nvmf4j.linux.UdpPeer;
 import org.nvmf4j.linux.UdpSocket;
@@ -22,6 +23,7 @@ import org.nvmf4j.verbs.FaultOptions;
  * <p>With a tap or faults every packet is assembled in the area. Confined to the lane; nothing is allocated per packet.
  */
 final class TransmitBatch implements PacketSink {
+    private static final System.Logger LOG = System.getLogger(TransmitBatch.class.getName());
     /** Up to here a copy is cheaper than another piece for the kernel to gather. */
     private static final int COPY_BYTES = 512;
 
@@ -76,7 +78,15 @@ final class TransmitBatch implements PacketSink {
         copyBytes = tap == null && faults == null ? COPY_BYTES : Integer.MAX_VALUE;
     }
 
+    /** The kernel drops the message for its own fault: said once, since it would go on with every retry. */
     private void refused(UdpPeer peer, int datagrams, int datagramBytes, int errno) {
+        if (statistics.get(Counter.SEND_REFUSED) == 0) {
+            String remedy = errno == SystemErrors.EMSGSIZE ? "; the way there carries less: lower the path MTU" : "";
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "the system does not send packets of " + datagramBytes + " bytes to " + peer + ": "
+                            + SystemErrors.describe(errno) + remedy);
+        }
         statistics.add(Counter.SEND_REFUSED, datagrams);
     }
 

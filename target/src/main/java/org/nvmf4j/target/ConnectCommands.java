@@ -97,6 +97,12 @@ final class ConnectCommands implements CommandSet {
             request.fail(NvmeStatus.CONNECT_CONTROLLER_BUSY);
             return;
         }
+        if (directory.find(subsystem.nqn()) != subsystem) {
+            // Removed meanwhile, and the end of its controllers came before this one.
+            controller.close("subsystem removed");
+            invalid(request, true, ConnectData.SUBNQN_OFFSET);
+            return;
+        }
         controller.katoMillis(ConnectCommand.katoMillis(request.capsule(), request.at()));
         statistics.controllers.increment();
         connected(request, controller, new AdminCommands(controller, directory));

@@ -37,8 +37,10 @@ final class Controller {
     private final AsyncEvents events;
     private final ErrorLog errorLog = new ErrorLog();
     private final AtomicBoolean closed = new AtomicBoolean();
-    private final AtomicLong lastCommandOfEndedQueuesNanos;
     private final long cap;
+
+    /** The latest command of queues that have ended: with them alone the host was heard for a while. */
+    private final AtomicLong latestOfEndedQueuesNanos;
 
     private int cc;
     private long katoMillis;
@@ -64,9 +66,9 @@ final class Controller {
         this.hostId = hostId;
         this.options = options;
         this.admin = admin;
+        this.latestOfEndedQueuesNanos = new AtomicLong(admin.lastCommandNanos());
         this.ioQueues = new AtomicReferenceArray<>(options.maxIoQueues() + 1);
         this.counters = new IoCounters[options.maxIoQueues() + 1];
-        this.lastCommandOfEndedQueuesNanos = new AtomicLong(admin.lastCommandNanos());
         this.events = new AsyncEvents(admin, supportedNotices());
         this.cap = ControllerProperties.cap(maxQueueSize - 1, READY_TIMEOUT_MILLIS);
     }
@@ -192,7 +194,7 @@ final class Controller {
             }
             timeout = IDLE_DISCOVERY_NANOS;
         }
-        long latest = later(admin.lastCommandNanos(), lastCommandOfEndedQueuesNanos.get());
+        long latest = later(latestOfEndedQueuesNanos.get(), admin.lastCommandNanos());
         for (int qid = 1; qid < ioQueues.length(); qid++) {
             ControllerQueue queue = ioQueues.get(qid);
             if (queue != null) {
@@ -202,8 +204,8 @@ final class Controller {
         return latest + timeout;
     }
 
-    private static long later(long nanos, long otherNanos) {
-        return otherNanos - nanos > 0 ? otherNanos : nanos;
+    private static long later(long a, long b) {
+        return b - a > 0 ? b : a;
     }
 
     /** The host is gone: tells whoever still asks, and ends every queue. */
@@ -236,8 +238,7 @@ final class Controller {
         if (queue == admin) {
             close("admin queue ended");
         } else {
-            // The host was alive then, even if it has left keep-alive to the traffic of this queue.
-            lastCommandOfEndedQueuesNanos.accumulateAndGet(queue.lastCommandNanos(), Controller::later);
+            latestOfEndedQueuesNanos.accumulateAndGet(queue.lastCommandNanos(), Controller::later);
             ioQueues.compareAndSet(queue.qid(), queue, null);
         }
     }

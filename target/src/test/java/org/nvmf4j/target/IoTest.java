@@ -389,4 +389,24 @@ class IoTest {
             assertStatus(io.await(id), NvmeStatus.SUCCESS);
         }
     }
+
+    @Test
+    void runsTheLargestQueueAtFullDepth() throws VerbsException {
+        try (RawHost host = open()) {
+            host.connectAdmin();
+            RawQueue io = host.connectIo(1, 1024);
+            for (int round = 0; round < 3; round++) {
+                int[] ids = new int[1023];
+                for (int i = 0; i < ids.length; i++) {
+                    ids[i] = (i & 1) == 0
+                            ? host.sendWrite(io, 1, i % 64 * 8L, 8, 4096L * (i % 256), 4096)
+                            : host.sendRead(io, 3, i, 64, 1 << 20, 32768);
+                }
+                for (int id : ids) {
+                    assertStatus(io.await(id), NvmeStatus.SUCCESS);
+                }
+            }
+            assertThat(host.target.statistics().commandErrors()).isZero();
+        }
+    }
 }

@@ -223,7 +223,8 @@ public final class RcQueuePair {
     }
 
     /**
-     * Moves to ERROR: everything posted completes as flushed. The peer is not told; an ACK that it is owed still leaves with the
+     * Moves to ERROR: everything posted completes as flushed, so that its memory is free; an owner whose sink still holds packets
+     * drops those. The peer is not told; an ACK that it is owed still leaves with the
      * next {@link #pollTransmit}.
      */
     public void toError() {
