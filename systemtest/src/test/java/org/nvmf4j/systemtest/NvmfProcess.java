@@ -1,0 +1,168 @@
+package org.nvmf4j.systemtest;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The {@code nvmf} command in a process of its own, which is killed when it is closed. Its output goes to files of a folder. */
+final class NvmfProcess implements AutoCloseable {
+    static final int PORT = 4420;
+
+    private static final String MAIN = "org.nvmf4j.cli.Main";
+    private static final int ADDRESS_TRIES = 5;
+
+    private final Process process;
+    private final Path out;
+    private final Path err;
+
+    private NvmfProcess(Process process, Path out, Path err) {
+        this.process = process;
+        this.out = out;
+        this.err = err;
+    }
+
+    /**
+     * How a command ended.
+     *
+     * @param status exit status
+     */
+    record Result(int status, String out, String err) {}
+
+    static NvmfProcess start(Path folder, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN));
+        command.addAll(List.of(arguments));
+        Path out = Files.createTempFile(folder, "nvmf-", ".out");
+        Path err = Files.createTempFile(folder, "nvmf-", ".err");
+        Process process = new ProcessBuilder(command)
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile())
+                .start();
+        process.getOutputStream().close();
+        return new NvmfProcess(process, out, err);
+    }
+
+    /** Runs a command to its end. */
+    static Result run(Path folder, String... arguments) throws IOException {
+        try (NvmfProcess nvmf = start(folder, arguments)) {
+            return nvmf.result();
+        }
+    }
+
+    /** {@code nvmf serve} on a loopback address that was free, listening when this returns. */
+    static Serving serve(Path folder, String... arguments) throws IOException {
+        for (int left = ADDRESS_TRIES; ; left--) {
+            InetAddress address = TargetNode.randomLoopbackAddress();
+            List<String> all = new ArrayList<>(List.of("serve", "--listen", address.getHostAddress() + ":" + PORT));
+            all.addAll(Arrays.asList(arguments));
+            NvmfProcess nvmf = start(folder, all.toArray(String[]::new));
+            try {
+                Await.until(
+                        "nvmf serve is ready or has ended",
+                        () -> !nvmf.process.isAlive() || nvmf.out().contains("\n"),
+                        nvmf::err);
+            } catch (AssertionError e) {
+                nvmf.close();
+                throw e;
+            }
+            if (nvmf.out().startsWith("ready")) {
+                return new Serving(nvmf, new InetSocketAddress(address, PORT));
+            }
+            nvmf.close();
+            if (left == 0 || !nvmf.err().contains("taken")) {
+                throw new AssertionError("nvmf serve did not start: " + nvmf.out() + nvmf.err());
+            }
+        }
+    }
+
+    /** A target in another process, and where it listens. */
+    record Serving(NvmfProcess process, InetSocketAddress address) implements AutoCloseable {
+        /** The namespace as {@code nvmf copy} names it. */
+        String uri(int nsid) {
+            return "rdma://" + address.getAddress().getHostAddress() + ":" + PORT + "/" + TargetNode.NQN + "?nsid="
+                    + nsid;
+        }
+
+        @Override
+        public void close() {
+            process.close();
+        }
+    }
+
+    ProcessHandle handle() {
+        return process.toHandle();
+    }
+
+    /** What it has printed so far. */
+    String out() {
+        return read(out);
+    }
+
+    /** What it has printed to standard error so far. */
+    String err() {
+        return read(err);
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file, UTF_8);
+        } catch (IOException e) {
+            throw new AssertionError("cannot read what a command printed", e);
+        }
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Waits for its end. */
+    Result result() {
+        try {
+            if (!process.waitFor(Await.LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+                throw new AssertionError("nvmf did not end within " + Await.LIMIT.toSeconds() + " s: " + out() + err());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+        return new Result(process.exitValue(), out(), err());
+    }
+
+    /** SIGTERM or SIGINT. */
+    void signal(String name) throws IOException {
+        Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                .inheritIO()
+                .start();
+        try {
+            if (kill.waitFor() != 0) {
+                throw new AssertionError("cannot send SIG" + name + " to " + process.pid());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+    }
+
+    /** SIGKILL; waits until the process is gone. */
+    void kill() {
+        process.destroyForcibly();
+        result();
+    }
+
+    @Override
+    public void close() {
+        List<ProcessHandle> children = process.descendants().toList();
+        process.destroyForcibly();
+        children.forEach(ProcessHandle::destroyForcibly);
+    }
+}

@@ -1,0 +1,240 @@
+package org.nvmf4j.systemtest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.host.Controller;
+import org.nvmf4j.host.Host;
+import org.nvmf4j.host.HostException;
+import org.nvmf4j.host.HostOptions;
+import org.nvmf4j.host.IoQueue;
+import org.nvmf4j.host.Namespace;
+import org.nvmf4j.host.ThreadingMode;
+import org.nvmf4j.target.TargetStatistics;
+
+/** Host and target in processes of their own, over UDP on loopback, and what becomes of one when the other is killed. */
+class TwoProcessTest {
+    private static final long SEED = 20_260_802;
+    private static final int MIB = 1 << 20;
+    private static final int KEEP_ALIVE_MILLIS = 2000;
+    /** Longer than any test: what ends a request here is the transport or the keep-alive. */
+    private static final int NO_COMMAND_TIMEOUT_MILLIS = 3_600_000;
+
+    @TempDir
+    Path folder;
+
+    private static Host open(NvmfProcess.Serving target, ThreadingMode threading) throws IOException {
+        return Host.open(
+                target.address().getAddress(),
+                HostOptions.builder()
+                        .threading(threading)
+                        .keepAliveMillis(KEEP_ALIVE_MILLIS)
+                        .commandTimeoutMillis(NO_COMMAND_TIMEOUT_MILLIS)
+                        .duplicateConnect(true)
+                        .build());
+    }
+
+    private Path randomFile(String name, int bytes) throws IOException {
+        byte[] data = new byte[bytes];
+        new Random(SEED).nextBytes(data);
+        return Files.write(folder.resolve(name), data);
+    }
+
+    private static String sha256(Path file) throws IOException {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void fileIsCopiedInAndOut() throws IOException {
+        Path disk = folder.resolve("disk.img");
+        Path source = randomFile("source", 16 * MIB + 1001);
+        Path back = folder.resolve("back");
+        try (NvmfProcess.Serving target =
+                NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", "file:" + disk + ",size=20M")) {
+            NvmfProcess.Result in = NvmfProcess.run(folder, "copy", source.toString(), target.uri(1), "--verify");
+
+            assertThat(in.err()).isEmpty();
+            assertThat(in.status()).isZero();
+            assertThat(in.out()).contains(Files.size(source) + " bytes copied and verified", sha256(source));
+
+            NvmfProcess.Result out = NvmfProcess.run(
+                    folder, "copy", target.uri(1), back.toString(), "--size", Long.toString(Files.size(source)));
+
+            assertThat(out.err()).isEmpty();
+            assertThat(out.status()).isZero();
+            assertThat(sha256(back)).isEqualTo(sha256(source));
+            assertThat(Files.mismatch(back, source)).isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void whatWasFlushedOutlivesTheTarget() throws IOException {
+        Path disk = folder.resolve("disk.img");
+        String spec = "file:" + disk + ",size=16M";
+        byte[] data = new byte[8 * MIB];
+        new Random(SEED).nextBytes(data);
+        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", spec);
+                Host host = open(target, ThreadingMode.LANE_THREADS);
+                Controller controller = host.connect(target.address(), TargetNode.NQN)) {
+            Namespace namespace = controller.namespace(1);
+            namespace.write(0, MemorySegment.ofArray(data));
+            namespace.flush();
+
+            target.process().kill();
+        }
+        try (NvmfProcess.Serving again = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", spec);
+                Host host = open(again, ThreadingMode.LANE_THREADS);
+                Controller controller = host.connect(again.address(), TargetNode.NQN)) {
+            byte[] found = new byte[data.length];
+            controller.namespace(1).read(0, MemorySegment.ofArray(found));
+
+            assertThat(MemorySegment.ofArray(found).mismatch(MemorySegment.ofArray(data)))
+                    .isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void everyRequestEndsWhenTheTargetIsKilled() throws Exception {
+        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", "mem:16M");
+                Host host = open(target, ThreadingMode.CALLER_THREAD);
+                Controller controller = host.connect(target.address(), TargetNode.NQN);
+                IoQueue queue = controller.openIoQueue();
+                RandomIo io = new RandomIo(host, queue, controller.namespace(1), 0, 32, SEED, 4096, 131072)) {
+            io.start(Long.MAX_VALUE);
+            while (io.ended() < 500) {
+                io.poll();
+            }
+
+            target.process().kill();
+            long start = System.nanoTime();
+            Throwable end = catchThrowable(() -> {
+                while (System.nanoTime() - start < Await.LIMIT.toNanos()) {
+                    io.poll();
+                }
+            });
+
+            assertThat(end).isInstanceOf(HostException.class);
+            assertThat(end.getMessage())
+                    .contains(target.address().getAddress().getHostAddress())
+                    .containsAnyOf("retry", "Keep Alive")
+                    .doesNotContain("\n");
+            assertThat(io.outstanding()).isZero();
+            assertThat(io.aborted()).isPositive();
+            assertThat(controller.lost().get(Await.LIMIT.toSeconds(), TimeUnit.SECONDS))
+                    .isEqualTo(end);
+        }
+    }
+
+    @Test
+    void nothingOfAHostIsLeftAfterItIsKilled() throws IOException {
+        try (TargetNode node =
+                TargetNode.start(TargetNode.Setup.of("softroce", 16 * MIB).withVectors(2))) {
+            String address = node.address().getAddress().getHostAddress();
+            String port = Integer.toString(node.address().getPort());
+            try (NvmfProcess bench = NvmfProcess.start(
+                    folder,
+                    "bench",
+                    "-a",
+                    address,
+                    "-s",
+                    port,
+                    "-n",
+                    TargetNode.NQN,
+                    "-k",
+                    "1",
+                    "--rw",
+                    "randrw",
+                    "--bs",
+                    "64k",
+                    "--iodepth",
+                    "16",
+                    "--numjobs",
+                    "2",
+                    "--runtime",
+                    "600")) {
+                Await.until(
+                        "the host has sent a thousand commands",
+                        () -> node.statistics().commands() > 1000,
+                        () -> node.statistics() + bench.out() + bench.err());
+                assertThat(node.statistics().queues()).isEqualTo(3);
+
+                bench.kill();
+            }
+            node.awaitNothingLeft();
+            TargetStatistics statistics = node.statistics();
+            assertThat(statistics.connectionsFailed() + statistics.keepAliveExpiries())
+                    .isPositive();
+
+            try (Host host = node.openHost(HostOptions.builder());
+                    Controller controller = host.connect(node.address(), TargetNode.NQN)) {
+                controller.namespace(TargetNode.NSID).read(0, MemorySegment.ofArray(new byte[MIB]));
+            }
+            node.awaitNothingLeft();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void targetTellsEveryHostWhenItIsToldToEnd(String signal) throws Exception {
+        try (NvmfProcess.Serving target =
+                        NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", "mem:16M", "--verbose");
+                Host host = open(target, ThreadingMode.LANE_THREADS);
+                Controller first = host.connect(target.address(), TargetNode.NQN);
+                Controller second = host.connect(target.address(), TargetNode.NQN)) {
+            target.process().signal(signal);
+
+            for (Controller controller : List.of(first, second)) {
+                assertThat(controller.lost().get(Await.LIMIT.toSeconds(), TimeUnit.SECONDS))
+                        .hasMessageContaining("closed the connection");
+            }
+            NvmfProcess.Result result = target.process().result();
+            assertThat(result.status()).isZero();
+            assertThat(result.err()).isEmpty();
+            assertThat(result.out().lines()).hasSize(2).last().asString().startsWith("stopped: connections 4");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void hostThatIsToldToEndSaysGoodbye(String signal) throws IOException {
+        try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 16 * MIB))) {
+            String address = node.address().getAddress().getHostAddress();
+            String port = Integer.toString(node.address().getPort());
+            try (NvmfProcess bench = NvmfProcess.start(
+                    folder, "bench", "-a", address, "-s", port, "-n", TargetNode.NQN, "--runtime", "600")) {
+                Await.until(
+                        "the host has sent a thousand commands",
+                        () -> node.statistics().commands() > 1000,
+                        () -> node.statistics() + bench.out() + bench.err());
+
+                bench.signal(signal);
+
+                NvmfProcess.Result result = bench.result();
+                assertThat(result.status()).isEqualTo(130);
+                assertThat(result.err()).isEmpty();
+                assertThat(result.out()).contains("IOPS");
+            }
+            node.awaitNothingLeft();
+            assertThat(node.statistics().connectionsFailed()).isZero();
+            assertThat(node.statistics().keepAliveExpiries()).isZero();
+        }
+    }
+}
