@@ -165,8 +165,9 @@ final class ServeCommand implements Callable<Integer> {
             stop.await();
             if (Verbosity.of(spec.commandLine())) {
                 out.println(describe(target.statistics()));
-                devices.forEach(opened -> out.println("device " + opened.attributes().localAddress().getHostAddress()
-                        + ": " + Counters.line(opened.counters())));
+                devices.forEach(opened -> out.println(
+                        "device " + opened.attributes().localAddress().getHostAddress() + ": "
+                                + Counters.line(opened.counters())));
                 out.flush();
             }
         } catch (InterruptedException e) {
