@@ -163,6 +163,10 @@ final class BenchJob implements IoHandler {
             ios[direction]++;
         }
         long block = slotBlock[slot];
+        if (status == NvmeStatus.ABORTED_BY_HOST) {
+            release(slot); // the queue has ended, and its next poll says why
+            return;
+        }
         if (status != 0) {
             fail(direction, block, NvmeStatus.describe(status));
         } else if (direction == WRITE && generations.length > 0) {

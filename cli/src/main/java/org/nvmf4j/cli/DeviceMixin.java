@@ -30,7 +30,7 @@ final class DeviceMixin {
             names = "--faults",
             paramLabel = "SPEC",
             converter = FaultsConverter.class,
-            description = "Damage what is sent: loss=P,duplicate=P,reorder=P,corrupt=P,seed=N.")
+            description = "Damage what is sent: loss=P,duplicate=P,reorder=P,corrupt=P,seed=N; P is 0.01 or 1%%.")
     @Nullable
     FaultOptions faults;
 

@@ -90,7 +90,7 @@ record OpenedFile(
             FileChannel channel, long size, int blockSize, int alignment, FileBackendOptions options, String words) {
         return new OpenedFile(
                 channel,
-                size - size % blockSize,
+                size,
                 blockSize,
                 alignment,
                 options.readOnly(),
@@ -185,6 +185,11 @@ record OpenedFile(
         if (size < blockSize) {
             throw new IOException("'" + path + "' has " + size + " bytes, less than one block of " + blockSize
                     + "; make it larger, as with: truncate -s 1G " + path);
+        }
+        if (size % blockSize != 0) {
+            throw new IOException("'" + path + "' has " + size + " bytes, no multiple of the block size " + blockSize
+                    + ", and its end would not be served; make it a multiple, as with: truncate -s %" + blockSize + " "
+                    + path);
         }
         return blockSize;
     }

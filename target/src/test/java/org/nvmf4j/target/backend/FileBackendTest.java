@@ -49,11 +49,19 @@ class FileBackendTest {
     }
 
     @Test
-    void takesLargeBlocksWhereTheSizeAllowsAndLeavesTheRestOut() throws IOException {
+    void refusesAFileWhoseEndWouldNotBeServed() throws IOException {
+        Path file = file(8192 + 1000);
+        assertThatThrownBy(() -> FileBackend.open(file, FileBackendOptions.DEFAULT))
+                .hasMessageContaining("has 9192 bytes, no multiple of the block size 512")
+                .hasMessageContaining("truncate -s %512 ");
+    }
+
+    @Test
+    void takesLargeBlocksWhereTheSizeAllows() throws IOException {
         try (FileBackend backend = FileBackend.open(file(8192), FileBackendOptions.DEFAULT)) {
             assertThat(backend.preferredBlockSizeBytes()).isEqualTo(4096);
         }
-        try (FileBackend backend = FileBackend.open(file(8192 + 1000), FileBackendOptions.DEFAULT)) {
+        try (FileBackend backend = FileBackend.open(file(8192 + 512), FileBackendOptions.DEFAULT)) {
             assertThat(backend.preferredBlockSizeBytes()).isEqualTo(512);
             assertThat(backend.sizeBytes()).isEqualTo(8192 + 512);
             assertThat(backend.directIo()).isFalse();
