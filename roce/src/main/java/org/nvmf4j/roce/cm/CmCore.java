@@ -137,7 +137,8 @@ final class CmCore {
             fail(
                     c,
                     "no answer from " + c.remoteAddress().getHostAddress() + " port " + c.remote.getPort() + " " + what
-                            + ", sent " + (options.maxRetries() + 1) + " times");
+                            + ", sent " + (options.maxRetries() + 1) + " times"
+                            + (c.active ? ": is anything listening there, and does UDP port 4791 get through?" : ""));
         }
     }
 

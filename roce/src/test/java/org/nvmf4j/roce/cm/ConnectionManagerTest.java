@@ -158,7 +158,9 @@ class ConnectionManagerTest {
         assertThat(rej.additionalGuid()).isEqualTo(0x1111);
         assertThat(host.pollEvent())
                 .isEqualTo(new CmEvent.Failed(
-                        id, "no answer from 10.0.0.2 port 4420 to the connection request, sent 16 times"));
+                        id,
+                        "no answer from 10.0.0.2 port 4420 to the connection request, sent 16 times: is anything listening"
+                                + " there, and does UDP port 4791 get through?"));
         assertThat(host.connectionCount()).isZero();
         assertThat(host.nextDeadlineNanos()).isEqualTo(ConnectionManager.NO_DEADLINE);
     }
