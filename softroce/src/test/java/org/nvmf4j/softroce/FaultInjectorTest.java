@@ -146,8 +146,8 @@ class FaultInjectorTest {
         MemorySegment batch = arena.allocate(4 * BYTES);
         injector.beginBatch();
         for (int mark = 1; mark <= 4; mark++) {
-            batch.set(ValueLayout.JAVA_BYTE, (mark - 1) * BYTES, (byte) mark);
-            injector.send(peer, batch, (mark - 1) * BYTES, BYTES);
+            batch.set(ValueLayout.JAVA_BYTE, (mark - 1L) * BYTES, (byte) mark);
+            injector.send(peer, batch, (mark - 1L) * BYTES, BYTES);
         }
         queue.flush();
         assertThat(marksArrived()).containsExactlyInAnyOrder(1, 2, 3, 4);
