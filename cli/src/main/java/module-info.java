@@ -11,9 +11,11 @@ module org.nvmf4j.cli {
     requires info.picocli;
     requires tools.jackson.core;
     requires me.tongfei.progressbar;
+    requires java.logging;
     requires java.management;
     requires HdrHistogram;
 
     opens org.nvmf4j.cli to
-            info.picocli;
+            info.picocli,
+            java.logging;
 }

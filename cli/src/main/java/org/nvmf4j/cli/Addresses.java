@@ -9,33 +9,42 @@ final class Addresses {
     /** The IANA port of NVMe over Fabrics. */
     static final int DEFAULT_PORT = 4420;
 
+    static final int MAX_PORT = 0xffff;
+
     private Addresses() {}
 
     /** The address and port that {@code text} names, with {@link #DEFAULT_PORT} where it has no port. */
     static InetSocketAddress parse(String text) throws UnknownHostException {
+        int end = hostEnd(text);
+        String host = text.substring(0, end);
+        if (host.isBlank() || host.equals("[]")) {
+            throw wrong(text);
+        }
+        int port = port(text, text.substring(end));
+        return new InetSocketAddress(lookUp(host), port);
+    }
+
+    /** Where the host ends and maybe a colon and a port begin. */
+    private static int hostEnd(String text) {
         if (text.startsWith("[")) {
             int close = text.indexOf(']');
             if (close < 0) {
-                throw new IllegalArgumentException("'" + text + "' lacks its ']'");
+                throw wrong(text);
             }
-            return resolve(text.substring(1, close), port(text, text.substring(close + 1)));
+            return close + 1;
         }
         int colon = text.indexOf(':');
         boolean bareIpv6 = colon >= 0 && text.indexOf(':', colon + 1) >= 0;
-        return colon < 0 || bareIpv6
-                ? resolve(text, DEFAULT_PORT)
-                : resolve(text.substring(0, colon), port(text, text.substring(colon)));
+        return colon < 0 || bareIpv6 ? text.length() : colon;
     }
 
-    static InetSocketAddress resolve(String host, int port) throws UnknownHostException {
-        if (port < 1 || port > 0xffff) {
-            throw new IllegalArgumentException("a port is 1 to 65535, not " + port);
-        }
+    /** The address that a name or an address in words stands for; an IPv6 address may be in brackets. */
+    static InetAddress lookUp(String host) throws UnknownHostException {
         if (host.isBlank()) {
-            throw new IllegalArgumentException("an address is missing");
+            throw new UnknownHostException("an address is missing: write an IPv4 or IPv6 address, or a name");
         }
         try {
-            return new InetSocketAddress(InetAddress.getByName(unbracket(host)), port);
+            return InetAddress.getByName(unbracket(host));
         } catch (UnknownHostException e) {
             UnknownHostException named = new UnknownHostException(
                     "unknown address '" + host + "': write an IPv4 or IPv6 address, or a name that resolves");
@@ -44,7 +53,7 @@ final class Addresses {
         }
     }
 
-    static String unbracket(String host) {
+    private static String unbracket(String host) {
         return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
     }
 
@@ -58,8 +67,9 @@ final class Addresses {
             return DEFAULT_PORT;
         }
         try {
-            if (colonAndPort.startsWith(":")) {
-                return Integer.parseInt(colonAndPort.substring(1));
+            int port = colonAndPort.startsWith(":") ? Integer.parseInt(colonAndPort.substring(1)) : 0;
+            if (port >= 1 && port <= MAX_PORT) {
+                return port;
             }
         } catch (NumberFormatException e) {
             throw wrong(text);
@@ -68,6 +78,7 @@ final class Addresses {
     }
 
     private static IllegalArgumentException wrong(String text) {
-        return new IllegalArgumentException("'" + text + "' is no address; write ADDR, ADDR:PORT or [IPV6]:PORT");
+        return new IllegalArgumentException("'" + text
+                + "' is no address; write ADDR, ADDR:PORT or [IPV6]:PORT, with a port" + " from 1 to " + MAX_PORT);
     }
 }

@@ -3,9 +3,13 @@ package org.nvmf4j.cli;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.Bench;
 import org.nvmf4j.bench.BenchResult;
@@ -14,6 +18,7 @@ import org.nvmf4j.bench.FioText;
 import org.nvmf4j.bench.ReadWrite;
 import org.nvmf4j.bench.Stop;
 import org.nvmf4j.bench.Workload;
+import org.nvmf4j.linux.CpuAffinity;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -143,6 +148,7 @@ final class BenchCommand implements Callable<Integer> {
             throw new IllegalArgumentException("--verify must be crc32c, not '" + verify + "'");
         }
         Workload workload = workload();
+        int[] pinning = cpus();
         NamespaceUri uri = new NamespaceUri(fabric.target(), nqn, nsid);
         Stop stop = new Stop();
         try (Interrupt _ = Interrupt.onSignal(stop::request, Failures.INTERRUPTED)) {
@@ -150,7 +156,7 @@ final class BenchCommand implements Callable<Integer> {
                     workload,
                     new Bench.Location(uri.target(), nqn, nsid, uri.toString()),
                     fabric.host.options(),
-                    cpus.stream().mapToInt(Integer::intValue).toArray(),
+                    pinning,
                     stop));
         }
         return 0;
@@ -176,7 +182,7 @@ final class BenchCommand implements Callable<Integer> {
         return new Workload(
                 name,
                 ReadWrite.of(readWrite),
-                Math.toIntExact(Math.min(blockBytes, Integer.MAX_VALUE)),
+                blockBytes(),
                 iodepth,
                 jobs,
                 sizeBytes == null ? 0 : sizeBytes,
@@ -186,6 +192,26 @@ final class BenchCommand implements Callable<Integer> {
                 rwmixread,
                 isVerify(),
                 seed != null ? seed : ThreadLocalRandom.current().nextLong(1L << 32));
+    }
+
+    private int blockBytes() {
+        if (blockBytes < 512 || blockBytes > Workload.MAX_BLOCK_BYTES) {
+            throw new IllegalArgumentException("--bs must be 512 to " + Sizes.format(Workload.MAX_BLOCK_BYTES)
+                    + ", not " + Sizes.format(blockBytes));
+        }
+        return (int) blockBytes;
+    }
+
+    private int[] cpus() throws IOException {
+        if (!cpus.isEmpty()) {
+            Set<Integer> allowed =
+                    Arrays.stream(CpuAffinity.allowedCpus()).boxed().collect(Collectors.toCollection(TreeSet::new));
+            if (!allowed.containsAll(cpus)) {
+                throw new IllegalArgumentException(
+                        "--cpus_allowed must be of the CPUs that this process may use, " + allowed + ", not " + cpus);
+            }
+        }
+        return cpus.stream().mapToInt(Integer::intValue).toArray();
     }
 
     private boolean isVerify() {

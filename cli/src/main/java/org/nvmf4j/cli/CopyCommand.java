@@ -14,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.Controller;
 import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostException;
-import org.nvmf4j.host.Namespace;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -67,23 +66,33 @@ final class CopyCommand implements Callable<Integer> {
                     "--verify needs a destination that can be read again, not standard output");
         }
         NamespaceUri uri = NamespaceUri.parse(upload ? destination : source);
-        try (Host host = Host.open(
-                        uri.target().getAddress(), hostOptions.options().build());
-                Controller controller = host.connect(uri.target(), uri.nqn())) {
-            Namespace namespace = controller.namespace(uri.nsid());
-            try (NamespaceCopy copy = new NamespaceCopy(host, namespace)) {
+        try (Interrupt interrupt = Interrupt.ofThisThread(() -> {}, Failures.INTERRUPTED)) {
+            try {
                 if (upload) {
-                    upload(copy, uri);
+                    upload(uri);
                 } else {
-                    download(copy, uri);
+                    download(uri);
                 }
+            } catch (IOException e) {
+                if (interrupt.isSignalled()) {
+                    return Failures.INTERRUPTED;
+                }
+                throw e;
             }
         }
         return 0;
     }
 
-    private void upload(NamespaceCopy copy, NamespaceUri uri) throws IOException {
-        try (LocalData local = LocalData.open(source)) {
+    private Host openHost(NamespaceUri uri) throws IOException {
+        return Host.open(uri.target().getAddress(), hostOptions.options().build());
+    }
+
+    private void upload(NamespaceUri uri) throws IOException {
+        // The file first: nobody is to be asked if there is nothing to send.
+        try (LocalData local = LocalData.open(source);
+                Host host = openHost(uri);
+                Controller controller = host.connect(uri.target(), uri.nqn());
+                NamespaceCopy copy = new NamespaceCopy(host, controller.namespace(uri.nsid()))) {
             long length = local.length(sizeBytes);
             NamespaceCopy.Outcome outcome;
             try (Progress progress = new Progress("copy", length)) {
@@ -95,6 +104,14 @@ final class CopyCommand implements Callable<Integer> {
                 }
             }
             report(outcome);
+        }
+    }
+
+    private void download(NamespaceUri uri) throws IOException {
+        try (Host host = openHost(uri);
+                Controller controller = host.connect(uri.target(), uri.nqn());
+                NamespaceCopy copy = new NamespaceCopy(host, controller.namespace(uri.nsid()))) {
+            download(copy, uri);
         }
     }
 

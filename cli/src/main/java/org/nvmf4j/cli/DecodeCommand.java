@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
@@ -63,6 +64,10 @@ final class DecodeCommand implements Callable<Integer> {
                     out.println(line(packet, start, verbose));
                 }
             }
+        } catch (FileSystemException e) {
+            throw e; // names the file
+        } catch (IOException e) {
+            throw new IOException(file + ": " + e.getMessage(), e);
         } finally {
             out.flush();
         }

@@ -45,11 +45,27 @@ final class DemoCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private final Stop stop = new Stop();
+
     @Override
     public @Nullable Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
+        try (Interrupt interrupt = Interrupt.ofThisThread(stop::request, Failures.INTERRUPTED)) {
+            try {
+                run(out);
+            } catch (IOException e) {
+                if (interrupt.isSignalled()) {
+                    return Failures.INTERRUPTED;
+                }
+                throw e;
+            }
+        }
+        return 0;
+    }
+
+    private void run(PrintWriter out) throws IOException {
         Path folder = Files.createTempDirectory("nvmf-demo");
-        try (Interrupt _ = Interrupt.onSignal(() -> Thread.currentThread().interrupt(), Failures.INTERRUPTED)) {
+        try {
             long fileBytes = quick ? 16L << 20 : 256L << 20;
             Path disk = folder.resolve("disk.img");
             try (FileChannel image = FileChannel.open(disk, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
@@ -64,7 +80,6 @@ final class DemoCommand implements Callable<Integer> {
             deleteAll(folder);
             out.flush();
         }
-        return 0;
     }
 
     private void copyAndCompare(InetSocketAddress target, Path folder, long bytes, PrintWriter out) throws IOException {
@@ -129,8 +144,7 @@ final class DemoCommand implements Callable<Integer> {
                 what, bytesPerSecond / 1e9, floor / 1e9, bytesPerSecond / floor);
     }
 
-    private static BenchResult run(InetSocketAddress target, ReadWrite rw, int bs, int depth, int millis)
-            throws IOException {
+    private BenchResult run(InetSocketAddress target, ReadWrite rw, int bs, int depth, int millis) throws IOException {
         Workload workload = new Workload(
                 "demo",
                 rw,
@@ -145,11 +159,7 @@ final class DemoCommand implements Callable<Integer> {
                 false,
                 ThreadLocalRandom.current().nextLong(1L << 32));
         return Bench.run(
-                workload,
-                new Bench.Location(target, NQN, NULL_NSID, "null"),
-                HostOptions.builder(),
-                new int[0],
-                new Stop());
+                workload, new Bench.Location(target, NQN, NULL_NSID, "null"), HostOptions.builder(), new int[0], stop);
     }
 
     private static byte[] writeRandom(Path file, long bytes) throws IOException {

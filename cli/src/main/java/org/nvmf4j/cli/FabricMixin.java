@@ -37,7 +37,8 @@ final class FabricMixin {
         if (!transport.equals("rdma")) {
             throw new IllegalArgumentException("--transport must be rdma, not " + transport);
         }
-        return Addresses.resolve(traddr, trsvcid);
+        return new InetSocketAddress(
+                Addresses.lookUp(traddr), Ranges.require("--trsvcid", trsvcid, 1, Addresses.MAX_PORT));
     }
 
     Host openHost() throws IOException {

@@ -3,10 +3,12 @@ package org.nvmf4j.cli;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Turns what went wrong into one line on standard error; {@code --verbose} adds the stack trace. */
 final class Failures {
@@ -22,9 +24,18 @@ final class Failures {
 
     static int onWrongUsage(ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
-        command.getErr()
-                .println(name(command) + ": " + oneLine(e.getMessage()) + "; see '" + name(command) + " --help'");
+        command.getErr().println(name(command) + ": " + explain(e, command) + "; see '" + name(command) + " --help'");
         return USAGE;
+    }
+
+    private static String explain(ParameterException e, CommandLine command) {
+        List<String> commands = List.copyOf(command.getSubcommands().keySet());
+        if (!commands.isEmpty() && e instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
+            return "no command '" + unmatched.getUnmatched().getFirst() + "'; use one of "
+                    + String.join(", ", commands);
+        }
+        String message = oneLine(e.getMessage());
+        return message.endsWith(".") ? message.substring(0, message.length() - 1) : message;
     }
 
     static int onFailure(Exception e, CommandLine command, @Nullable ParseResult parsed) {

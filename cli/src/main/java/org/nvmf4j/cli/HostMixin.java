@@ -1,6 +1,5 @@
 package org.nvmf4j.cli;
 
-import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +11,9 @@ import picocli.CommandLine.Option;
 
 /** Options of a host, by nvme-cli's names. */
 final class HostMixin {
+    /** A day. */
+    private static final int MAX_KEEP_ALIVE_SECONDS = 86_400;
+
     @Mixin
     DeviceMixin device;
 
@@ -32,6 +34,7 @@ final class HostMixin {
     @Option(
             names = {"-I", "--hostid"},
             paramLabel = "UUID",
+            converter = UuidConverter.class,
             description = "Own host ID (default: that of /etc/nvme/hostid, or derived from the NQN).")
     @Nullable
     UUID hostId;
@@ -49,8 +52,8 @@ final class HostMixin {
                 .pathMtuBytes(device.pathMtuBytes)
                 .pcapFile(device.pcapFile)
                 .faults(device.faults)
-                .keepAliveMillis(Math.multiplyExact(keepAliveSeconds, 1000))
-                .localAddress(hostTraddr == null ? null : InetAddress.getByName(Addresses.unbracket(hostTraddr)));
+                .keepAliveMillis(1000 * Ranges.require("--keep-alive-tmo", keepAliveSeconds, 0, MAX_KEEP_ALIVE_SECONDS))
+                .localAddress(hostTraddr == null ? null : Addresses.lookUp(hostTraddr));
         if (hostNqn != null && hostId != null) {
             builder.identity(new HostIdentity(hostNqn, hostId));
         } else if (hostNqn != null) {

@@ -11,11 +11,13 @@ final class Interrupt implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 20;
 
     private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile boolean signalled;
     private final Thread hook;
 
     private Interrupt(Runnable stop, int status) {
         hook = new Thread(
                 () -> {
+                    signalled = true;
                     stop.run();
                     try {
                         if (ended.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
@@ -37,6 +39,26 @@ final class Interrupt implements AutoCloseable {
      */
     static Interrupt onSignal(Runnable stop, int status) {
         return new Interrupt(stop, status);
+    }
+
+    /**
+     * Has the calling thread interrupted; as {@link #onSignal}.
+     *
+     * @param alsoStop called before
+     */
+    static Interrupt ofThisThread(Runnable alsoStop, int status) {
+        Thread current = Thread.currentThread();
+        return onSignal(
+                () -> {
+                    alsoStop.run();
+                    current.interrupt();
+                },
+                status);
+    }
+
+    /** Whether the process was told to end, so that what fails now does so because of that. */
+    boolean isSignalled() {
+        return signalled;
     }
 
     @Override

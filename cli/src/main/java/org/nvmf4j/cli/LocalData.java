@@ -1,5 +1,7 @@
 package org.nvmf4j.cli;
 
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
@@ -30,7 +32,8 @@ final class LocalData implements AutoCloseable {
 
     static LocalData open(String name) throws IOException {
         if (name.equals(STANDARD)) {
-            return new LocalData(new InputOnly(Channels.newChannel(System.in)), null);
+            // Not System.in: reading this channel ends when the thread is interrupted.
+            return new LocalData(new InputOnly(new FileInputStream(FileDescriptor.in).getChannel()), null);
         }
         Path path = Path.of(name);
         if (Files.isDirectory(path)) {

@@ -5,6 +5,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
@@ -45,19 +46,29 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits with its status. */
     public static void main(String[] args) {
+        OneLineLogging.install();
         System.exit(commandLine().execute(args));
     }
 
-    static CommandLine commandLine() {
+    /** The command with all subcommands, to be executed within a program: its exit status is returned, the process goes on. */
+    public static CommandLine commandLine() {
         CommandLine commandLine = new CommandLine(new Main());
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+        commandLine.setExecutionStrategy(Main::execute);
         commandLine.setParameterExceptionHandler(Failures::onWrongUsage);
         commandLine.setExecutionExceptionHandler(Failures::onFailure);
         return commandLine;
     }
 
+    private static int execute(ParseResult parsed) {
+        if (Verbosity.of(parsed.asCommandLineList().getLast())) {
+            OneLineLogging.beVerbose();
+        }
+        return new CommandLine.RunLast().execute(parsed);
+    }
+
     @Override
     public void run() {
-        spec.commandLine().usage(System.out);
+        spec.commandLine().usage(spec.commandLine().getOut());
     }
 }

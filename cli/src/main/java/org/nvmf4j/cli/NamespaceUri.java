@@ -20,7 +20,7 @@ record NamespaceUri(InetSocketAddress target, String nqn, int nsid) {
 
     static NamespaceUri parse(String text) throws UnknownHostException {
         int slash = text.indexOf('/', SCHEME.length());
-        if (!isOne(text) || slash < 0) {
+        if (!isOne(text) || slash <= SCHEME.length()) {
             throw wrong(text);
         }
         String rest = text.substring(slash + 1);

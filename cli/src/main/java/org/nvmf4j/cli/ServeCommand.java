@@ -39,6 +39,9 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
     static final String DEFAULT_NQN = "nqn.2026-11.org.nvmf4j:target";
 
+    private static final int MAX_IN_CAPSULE_DATA_BYTES = 16384;
+    private static final int MAX_LANES = 64;
+
     @Option(
             names = "--listen",
             paramLabel = "ADDR[:PORT]",
@@ -99,8 +102,9 @@ final class ServeCommand implements Callable<Integer> {
         List<NamespaceSpec> specs =
                 namespaces.stream().map(NamespaceSpec::parse).toList();
         TargetOptions options = TargetOptions.DEFAULT
-                .withInCapsuleDataBytes(Math.toIntExact(Math.min(inCapsuleDataBytes, Integer.MAX_VALUE)))
-                .withMaxQueueSize(maxQueueSize);
+                .withInCapsuleDataBytes(inCapsuleDataBytes())
+                .withMaxQueueSize(Ranges.require("--max-queue-size", maxQueueSize, 2, 1024));
+        Ranges.require("--lanes", lanes, 1, MAX_LANES);
         PrintWriter err = spec.commandLine().getErr();
         if (options.inCapsuleDataBytes() > TargetOptions.SAFE_IN_CAPSULE_DATA_BYTES) {
             err.println(
@@ -122,6 +126,14 @@ final class ServeCommand implements Callable<Integer> {
             devices.forEach(Device::close);
         }
         return 0;
+    }
+
+    private int inCapsuleDataBytes() {
+        if (inCapsuleDataBytes > MAX_IN_CAPSULE_DATA_BYTES || inCapsuleDataBytes % 16 != 0) {
+            throw new IllegalArgumentException(
+                    "--inline-data-size must be 0 to 16384 and a multiple of 16, not " + inCapsuleDataBytes);
+        }
+        return (int) inCapsuleDataBytes;
     }
 
     private Map<InetAddress, List<InetSocketAddress>> ports() throws IOException {

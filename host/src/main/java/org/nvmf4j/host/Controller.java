@@ -276,7 +276,7 @@ public final class Controller implements AutoCloseable {
      */
     public Namespace namespace(int nsid) throws IOException {
         IdentifyNamespace identify = IdentifyNamespace.parse(identify(Cns.NAMESPACE, nsid), 0);
-        // Of a namespace that is not active there are no descriptors to ask for.
+        // Of a namespace that is not active there is nothing else to ask; that it is not is said here.
         return Namespace.of(this, nsid, identify, identify.isActive() ? identification(nsid) : null);
     }
 

@@ -2,6 +2,9 @@ package org.nvmf4j.softroce;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.List;
@@ -112,7 +115,16 @@ public final class SoftRoceProvider implements VerbsProvider {
         try {
             return PacketTap.open(file, local);
         } catch (IOException e) {
-            throw new VerbsException("cannot write the pcap file " + file + ": " + e.getMessage(), e);
+            throw new VerbsException("cannot write the pcap file " + file + ": " + reason(e), e);
         }
+    }
+
+    private static String reason(IOException e) {
+        return switch (e) {
+            case NoSuchFileException _ -> "there is no such folder";
+            case AccessDeniedException _ -> "permission denied";
+            case FileSystemException file when file.getReason() != null -> file.getReason();
+            default -> String.valueOf(e.getMessage());
+        };
     }
 }

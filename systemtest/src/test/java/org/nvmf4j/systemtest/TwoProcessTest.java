@@ -13,6 +13,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -207,14 +208,14 @@ class TwoProcessTest {
             }
             NvmfProcess.Result result = target.process().result();
             assertThat(result.status()).isZero();
-            assertThat(result.err()).isEmpty();
-            assertThat(result.out().lines()).hasSize(2).last().asString().startsWith("stopped: connections 4");
+            assertThat(result.err().lines()).allMatch(line -> line.startsWith("nvmf: debug: "));
+            assertThat(result.out().lines()).anyMatch(line -> line.startsWith("stopped: connections 4,"));
         }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "INT"})
-    void hostThatIsToldToEndSaysGoodbye(String signal) throws IOException {
+    void benchThatIsToldToEndReportsAndSaysGoodbye(String signal) throws IOException {
         try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 16 * MIB))) {
             String address = node.address().getAddress().getHostAddress();
             String port = Integer.toString(node.address().getPort());
@@ -232,9 +233,86 @@ class TwoProcessTest {
                 assertThat(result.err()).isEmpty();
                 assertThat(result.out()).contains("IOPS");
             }
-            node.awaitNothingLeft();
-            assertThat(node.statistics().connectionsFailed()).isZero();
-            assertThat(node.statistics().keepAliveExpiries()).isZero();
+            assertThatItSaidGoodbye(node);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void copyThatIsToldToEndSaysGoodbyeEvenWhileItWaitsForData(String signal) throws IOException {
+        try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 16 * MIB))) {
+            String uri = "rdma://" + node.address().getAddress().getHostAddress() + ":"
+                    + node.address().getPort() + "/" + TargetNode.NQN;
+            try (NvmfProcess copy = NvmfProcess.startWithInput(folder, "copy", "-", uri)) {
+                long before = node.statistics().commands();
+                copy.input().write(new byte[MIB]);
+                copy.input().flush();
+                Await.until(
+                        "the host has two queues and has written",
+                        () -> node.statistics().queues() == 2
+                                && node.statistics().commands() > before + 15,
+                        () -> node.statistics() + copy.out() + copy.err());
+
+                copy.signal(signal);
+
+                NvmfProcess.Result result = copy.result();
+                assertThat(result.status()).isEqualTo(130);
+                assertThat(result.err()).isEmpty();
+                assertThat(result.out()).isEmpty();
+            }
+            assertThatItSaidGoodbye(node);
+        }
+    }
+
+    private static void assertThatItSaidGoodbye(TargetNode node) {
+        node.awaitNothingLeft();
+        assertThat(node.statistics().connectionsFailed()).isZero();
+        assertThat(node.statistics().keepAliveExpiries()).isZero();
+    }
+
+    @Test
+    void copySaysInOneLineThatItsTargetIsGone() throws IOException {
+        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", "mem:16M");
+                NvmfProcess copy = NvmfProcess.startWithInput(folder, "copy", "-", target.uri(1), "-k", "1")) {
+            copy.input().write(new byte[MIB]);
+            copy.input().flush();
+            // It reads on only after it has sent that much.
+            copy.input().write(new byte[MIB]);
+            copy.input().flush();
+            target.process().kill();
+            copy.input().write(new byte[MIB]);
+            copy.input().close();
+
+            NvmfProcess.Result result = copy.result();
+            assertThat(result.status()).isEqualTo(1);
+            assertThat(result.err().lines()).as(result.err()).hasSize(1);
+            assertThat(result.err())
+                    .startsWith("nvmf copy: ")
+                    .contains(target.address().getAddress().getHostAddress())
+                    .containsAnyOf("retry", "Keep Alive");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void demoThatIsToldToEndLeavesNothingBehind(String signal) throws IOException {
+        try (NvmfProcess demo = NvmfProcess.start(folder, "demo", "--quick")) {
+            Await.until(
+                    "the demo has a target and a host",
+                    () -> demo.out().contains("host     process"),
+                    () -> demo.out() + demo.err());
+            List<ProcessHandle> targets = demo.handle().descendants().toList();
+            assertThat(targets).hasSize(1);
+
+            demo.signal(signal);
+
+            NvmfProcess.Result result = demo.result();
+            assertThat(result.status()).isEqualTo(130);
+            assertThat(result.err()).isEmpty();
+            Await.until("the demo's target has ended", () -> !targets.getFirst().isAlive(), () -> targets);
+            try (Stream<Path> left = Files.list(folder)) {
+                assertThat(left).noneMatch(file -> file.getFileName().toString().startsWith("nvmf-demo"));
+            }
         }
     }
 }

@@ -195,8 +195,11 @@ record OpenedFile(
     }
 
     private static String reason(IOException e) {
-        return e instanceof FileSystemException fs && fs.getReason() != null
-                ? fs.getReason()
-                : String.valueOf(e.getMessage());
+        return switch (e) {
+            case NoSuchFileException _ -> "there is no such file or folder";
+            case AccessDeniedException _ -> "permission denied";
+            case FileSystemException file when file.getReason() != null -> file.getReason();
+            default -> String.valueOf(e.getMessage());
+        };
     }
 }

@@ -1,0 +1,340 @@
+package org.nvmf4j.systemtest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nvmf4j.cli.Main;
+import picocli.CommandLine;
+
+/**
+ * What the command prints: help that fits a terminal, and of whatever is wrong one line that says what it is and what to do. The
+ * commands run in this process, but for those where it matters.
+ */
+class CommandLineTest {
+    private static final int COLUMNS = 120;
+    private static final int NAMESPACE_BYTES = 64 << 10;
+    private static final String NOBODY = "127.9.9.9";
+    private static final String URI = "rdma://@NOBODY/@HERE";
+
+    @TempDir
+    static Path folder;
+
+    private static TargetNode node;
+
+    /** Words of a command line, and what its one line must contain. */
+    private record Wrong(String arguments, String... hints) {
+        @Override
+        public String toString() {
+            return arguments;
+        }
+    }
+
+    private static Wrong wrong(String arguments, String... hints) {
+        return new Wrong(arguments, hints);
+    }
+
+    /** {@code @FOLDER} is a folder, {@code @ADDR} and {@code @PORT} are a target's that is there, {@code @HERE} its NQN. */
+    static final List<Wrong> WRONG_INPUT = List.of(
+            wrong("bogus", "'bogus'", "serve, discover"),
+            wrong("--bogus", "--bogus", "--help"),
+            wrong("help bogus", "'bogus'", "--help"),
+            wrong("serve", "--ns=SPEC"),
+            wrong("serve --ns", "--ns"),
+            wrong("serve --ns disk:1G", "'disk:1G'", "null:SIZE, mem:SIZE or file:PATH"),
+            wrong("serve --ns mem", "mem:1G"),
+            wrong("serve --ns mem:12x", "'12x'", "512M"),
+            wrong("serve --ns mem:-1", "'-1'"),
+            wrong("serve --ns mem:0", "mem:1G"),
+            wrong("serve --ns mem:513", "512", "1024"),
+            wrong("serve --ns mem:9999999999T", "9999999999T"),
+            wrong("serve --ns mem:900000T", "memory"),
+            wrong("serve --ns mem:1M,bs=1000", "bs=1000", "512", "4096"),
+            wrong("serve --ns mem:1M,nsid=0", "nsid=0", "1 to 1024"),
+            wrong("serve --ns mem:1M,uuid=7", "uuid=7"),
+            wrong("serve --ns mem:1M,size=5", "'size=5'"),
+            wrong("serve --ns mem:1M,nsid=1 --ns mem:1M,nsid=1", "nsid 1", "taken"),
+            wrong("serve --ns file:", "path"),
+            wrong("serve --ns file:@FOLDER/none", "@FOLDER/none", "size=SIZE"),
+            wrong("serve --ns file:@FOLDER/none/disk,size=1M", "@FOLDER/none/disk", "folder"),
+            wrong("serve --ns file:@FOLDER", "@FOLDER", "directory"),
+            wrong("serve --ns file:@FOLDER/tiny", "@FOLDER/tiny", "512", "truncate"),
+            wrong("serve --ns mem:1M --listen 1.2.3.4.5", "'1.2.3.4.5'"),
+            wrong("serve --ns mem:1M --listen [::1", "'[::1'", "[IPV6]:PORT"),
+            wrong("serve --ns mem:1M --listen 127.9.9.9:0", "'127.9.9.9:0'", "1 to 65535"),
+            wrong("serve --ns mem:1M --listen 127.9.9.9:65536", "'127.9.9.9:65536'", "1 to 65535"),
+            wrong("serve --ns mem:1M --listen 127.9.9.9:x", "'127.9.9.9:x'", "ADDR:PORT"),
+            wrong("serve --ns mem:1M --listen :4420", "':4420'", "ADDR:PORT"),
+            wrong("serve --ns mem:1M --listen 0.0.0.0", "--listen", "0.0.0.0"),
+            wrong("serve --ns mem:1M --listen 192.0.2.77", "192.0.2.77", "127.0.0.1"),
+            wrong("serve --ns mem:1M --listen 224.0.0.1", "224.0.0.1"),
+            wrong("serve --ns mem:1M --listen 127.9.9.9 --listen 127.9.9.8 --pcap @FOLDER/x", "--pcap", "--listen"),
+            wrong("serve --ns mem:1M --nqn foo", "\"foo\"", "NQN", "nqn.2025-01.com.example:disk1"),
+            wrong("serve --ns mem:1M --allow-host foo", "\"foo\"", "NQN"),
+            wrong("serve --ns mem:1M --inline-data-size 16385", "--inline-data-size", "16384"),
+            wrong("serve --ns mem:1M --inline-data-size 100", "--inline-data-size", "16"),
+            wrong("serve --ns mem:1M --inline-data-size x", "--inline-data-size", "'x'"),
+            wrong("serve --ns mem:1M --max-queue-size 1", "--max-queue-size", "2 to 1024"),
+            wrong("serve --ns mem:1M --max-queue-size x", "--max-queue-size", "'x'"),
+            wrong("serve --ns mem:1M --lanes 0", "--lanes", "1 to 64"),
+            wrong("serve --ns mem:1M --provider foo", "'foo'", "softroce"),
+            wrong("serve --ns mem:1M --path-mtu 1000", "path MTU", "1024"),
+            wrong("serve --ns mem:1M --path-mtu x", "--path-mtu", "'x'"),
+            wrong("serve --ns mem:1M --faults loss=2", "--faults", "'loss=2'", "0 to 1"),
+            wrong("serve --ns mem:1M --faults lost=1", "--faults", "'lost=1'", "loss=P"),
+            wrong("serve --ns mem:1M --listen 127.9.9.9 --pcap @FOLDER/none/x", "@FOLDER/none/x", "folder"),
+            wrong("serve --ns mem:1M --bogus", "--bogus"),
+            wrong("serve --ns mem:1M extra", "'extra'"),
+            wrong("discover", "--traddr"),
+            wrong("discover -a @NOBODY -s 0", "--trsvcid", "1 to 65535"),
+            wrong("discover -a @NOBODY -s 70000", "--trsvcid", "1 to 65535"),
+            wrong("discover -a @NOBODY -s x", "--trsvcid", "'x'"),
+            wrong("discover -a @NOBODY -t tcp", "--transport", "rdma"),
+            wrong("discover -a 1.2.3.4.5", "'1.2.3.4.5'"),
+            wrong("discover -a @NOBODY -n foo", "\"foo\"", "NQN"),
+            wrong("discover -a @NOBODY -o xml", "--output-format", "'xml'"),
+            wrong("discover -a @NOBODY -I 5", "--hostid", "'5'"),
+            wrong("discover -a @NOBODY -q foo", "\"foo\"", "NQN"),
+            wrong("discover -a @NOBODY -k -1", "--keep-alive-tmo", "0 to 86400"),
+            wrong("discover -a @NOBODY -k 9999999", "--keep-alive-tmo", "0 to 86400"),
+            wrong("discover -a @NOBODY -w 192.0.2.77", "192.0.2.77", "127.0.0.1"),
+            wrong("discover -a @NOBODY -w 1.2.3.4.5", "'1.2.3.4.5'"),
+            wrong("discover -a @NOBODY --path-mtu 5", "path MTU", "1024"),
+            wrong("discover -a @NOBODY --provider foo", "'foo'", "softroce"),
+            wrong("discover -a @ADDR -s 1", "@ADDR:1", "refused"),
+            wrong("id-ctrl -a @ADDR -s @PORT", "--nqn"),
+            wrong("id-ctrl -a @ADDR -s @PORT -n foo", "\"foo\"", "NQN"),
+            wrong(
+                    "id-ctrl -a @ADDR -s @PORT -n nqn.2026-11.com.example:other",
+                    "nqn.2026-11.com.example:other",
+                    "SUBNQN"),
+            wrong("id-ns -a @ADDR -s @PORT -n @HERE --namespace-id x", "--namespace-id", "'x'"),
+            wrong("id-ns -a @ADDR -s @PORT -n @HERE --namespace-id 7", "namespace 7", "list-ns"),
+            wrong("list-ns -a @ADDR -s @PORT -n", "--nqn"),
+            wrong("copy", "'SRC', 'DST'"),
+            wrong("copy @FOLDER/tiny", "'DST'"),
+            wrong("copy @FOLDER/tiny @FOLDER/other", "rdma://ADDR[:PORT]/NQN?nsid=N"),
+            wrong("copy " + URI + " " + URI, "rdma://ADDR[:PORT]/NQN?nsid=N"),
+            wrong("copy rdma://@NOBODY @FOLDER/x", "'rdma://@NOBODY'", "rdma://ADDR[:PORT]/NQN?nsid=N"),
+            wrong("copy rdma:///@HERE @FOLDER/x", "'rdma:///@HERE'", "rdma://ADDR[:PORT]/NQN?nsid=N"),
+            wrong("copy rdma://@NOBODY/ @FOLDER/x", "'rdma://@NOBODY/'"),
+            wrong("copy rdma://@NOBODY:x/@HERE @FOLDER/x", "'@NOBODY:x'"),
+            wrong("copy rdma://@NOBODY/foo @FOLDER/x", "\"foo\"", "NQN"),
+            wrong("copy " + URI + "?nsid=0 @FOLDER/x", "nsid=N"),
+            wrong("copy " + URI + "?nsid=x @FOLDER/x", "nsid=N"),
+            wrong("copy " + URI + "?ns=1 @FOLDER/x", "nsid=N"),
+            wrong("copy tcp://@NOBODY/@HERE @FOLDER/x", "rdma://ADDR[:PORT]/NQN?nsid=N"),
+            wrong("copy " + URI + " - --verify", "--verify"),
+            wrong("copy @FOLDER/none " + URI, "@FOLDER/none"),
+            wrong("copy @FOLDER " + URI, "@FOLDER"),
+            wrong("copy @FOLDER/tiny " + URI + " --size x", "--size", "'x'"),
+            wrong("copy @FOLDER/tiny rdma://@ADDR:@PORT/@HERE --size 1G", "--size", "100 bytes"),
+            wrong("copy @FOLDER/large rdma://@ADDR:@PORT/@HERE", "65536 bytes", "--size"),
+            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER/x --size 1G", "--size", "65536 bytes"),
+            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER", "@FOLDER"),
+            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER/none/x", "@FOLDER/none/x"),
+            wrong("copy rdma://@ADDR:@PORT/@HERE?nsid=7 @FOLDER/x", "namespace 7", "list-ns"),
+            wrong("bench -a @NOBODY -n @HERE --bs 0", "--bs", "512"),
+            wrong("bench -a @NOBODY -n @HERE --bs 8G", "--bs", "4M", "8G"),
+            wrong("bench -a @NOBODY -n @HERE --bs 1000", "bs", "512"),
+            wrong("bench -a @NOBODY -n @HERE --bs x", "--b", "'x'"),
+            wrong("bench -a @NOBODY -n @HERE --iodepth 0", "iodepth", "1 to 1023"),
+            wrong("bench -a @NOBODY -n @HERE --iodepth 5000", "iodepth", "1 to 1023"),
+            wrong("bench -a @NOBODY -n @HERE --numjobs 0", "numjobs", "1 to 64"),
+            wrong("bench -a @NOBODY -n @HERE --rw foo", "'foo'", "randread"),
+            wrong("bench -a @NOBODY -n @HERE --rwmixread 101", "rwmixread", "0 to 100"),
+            wrong("bench -a @NOBODY -n @HERE --runtime -1", "--runtime"),
+            wrong("bench -a @NOBODY -n @HERE --runtime x", "--runtime", "'x'"),
+            wrong("bench -a @NOBODY -n @HERE --time_based --size 1M", "time_based", "runtime"),
+            wrong("bench -a @NOBODY -n @HERE --size x", "--size", "'x'"),
+            wrong("bench -a @NOBODY -n @HERE --verify md5", "--verify", "crc32c"),
+            wrong("bench -a @NOBODY -n @HERE --cpus_allowed x", "--cpus_allowed", "'x'"),
+            wrong("bench -a @NOBODY -n @HERE --cpus_allowed 99999", "--cpus_allowed", "99999"),
+            wrong("bench -a @ADDR -s @PORT -n @HERE --size 1G", "size", "65536"),
+            wrong("bench -a @ADDR -s @PORT -n @HERE --bs 128k", "65536", "bs"),
+            wrong("decode", "FILE.pcap"),
+            wrong("decode @FOLDER/none", "@FOLDER/none"),
+            wrong("decode @FOLDER", "@FOLDER"),
+            wrong("decode @FOLDER/tiny", "@FOLDER/tiny", "pcap"),
+            wrong("decode @FOLDER/empty", "@FOLDER/empty", "pcap"),
+            wrong("demo --bogus", "--bogus"));
+
+    private record Result(int status, String out, String err) {}
+
+    @BeforeAll
+    static void prepare() throws IOException {
+        Files.write(folder.resolve("tiny"), new byte[100]);
+        Files.write(folder.resolve("empty"), new byte[0]);
+        Files.write(folder.resolve("large"), new byte[NAMESPACE_BYTES + 1]);
+        node = TargetNode.start(TargetNode.Setup.of("softroce", NAMESPACE_BYTES));
+    }
+
+    @AfterAll
+    static void closeTarget() {
+        if (node != null) {
+            node.close();
+        }
+    }
+
+    private static String filled(String text) {
+        return text.replace("@FOLDER", folder.toString())
+                .replace("@ADDR", node.address().getAddress().getHostAddress())
+                .replace("@PORT", Integer.toString(node.address().getPort()))
+                .replace("@HERE", TargetNode.NQN)
+                .replace("@NOBODY", NOBODY);
+    }
+
+    /** Runs a command in this process; what is written to this process's standard error counts as the command's. */
+    private static Result nvmf(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        ByteArrayOutputStream direct = new ByteArrayOutputStream();
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(direct, true, StandardCharsets.UTF_8));
+        try {
+            CommandLine command = Main.commandLine();
+            command.setOut(new PrintWriter(out));
+            command.setErr(new PrintWriter(err));
+            int status = command.execute(arguments);
+            return new Result(status, out.toString(), err + direct.toString(StandardCharsets.UTF_8));
+        } finally {
+            System.setErr(before);
+        }
+    }
+
+    private static String[] words(String arguments) {
+        return filled(arguments).strip().split(" +");
+    }
+
+    @ParameterizedTest
+    @FieldSource("WRONG_INPUT")
+    void wrongInputGetsOneLineThatHelps(Wrong input) {
+        Result result = nvmf(words(input.arguments));
+
+        assertThat(result.err().lines()).as(result.err()).hasSize(1);
+        assertThat(result.err()).startsWith("nvmf").doesNotContain("Exception", "\tat ");
+        for (String hint : input.hints) {
+            assertThat(result.err()).contains(filled(hint));
+        }
+        assertThat(result.status()).isPositive();
+        assertThat(result.out()).isEmpty();
+    }
+
+    static List<String> commands() {
+        return List.copyOf(Main.commandLine().getSubcommands().keySet());
+    }
+
+    @ParameterizedTest
+    @MethodSource("commands")
+    void helpOfEveryCommandFitsATerminal(String name) {
+        Result result = nvmf(name, "--help");
+
+        assertThat(result.status()).isZero();
+        assertThat(result.err()).isEmpty();
+        assertThat(result.out()).contains("Usage: nvmf " + name);
+        assertThat(result.out().lines()).allMatch(line -> line.length() <= COLUMNS);
+    }
+
+    @Test
+    void helpNamesEveryCommand() {
+        for (Result result : List.of(nvmf("--help"), nvmf("help"), nvmf())) {
+            assertThat(result.status()).isZero();
+            assertThat(result.err()).isEmpty();
+            assertThat(result.out()).contains(commands());
+            assertThat(result.out().lines()).allMatch(line -> line.length() <= COLUMNS);
+        }
+    }
+
+    @Test
+    void everyCommandHasADescriptionOfEveryOption() {
+        Main.commandLine()
+                .getSubcommands()
+                .forEach((name, command) -> command.getCommandSpec()
+                        .options()
+                        .forEach(option -> assertThat(option.description())
+                                .as(name + " " + option.longestName())
+                                .isNotEmpty()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"discover,''", "id-ctrl,-n @HERE", "id-ns,-n @HERE", "list-ns,-n @HERE"})
+    void commandsPrintTextAndJson(String name, String more) {
+        String arguments = name + " -a @ADDR -s @PORT " + more;
+        Result text = nvmf(words(arguments));
+        assertThat(text.err()).isEmpty();
+        assertThat(text.status()).isZero();
+        assertThat(text.out()).isNotBlank();
+
+        Result json = nvmf(words(arguments + " -o json"));
+        assertThat(json.err()).isEmpty();
+        assertThat(json.status()).isZero();
+        assertThat(json.out().strip()).startsWith("{").endsWith("}");
+    }
+
+    @Test
+    void benchWritesAndVerifiesWhatItIsAskedTo() {
+        List<String> options = new ArrayList<>(List.of(words("bench -a @ADDR -s @PORT -n @HERE")));
+        Stream.of("--rw", "randwrite", "--bs", "4k", "--iodepth", "8", "--size", "64k", "--verify", "crc32c")
+                .forEach(options::add);
+
+        Result result = nvmf(options.toArray(String[]::new));
+
+        assertThat(result.err()).isEmpty();
+        assertThat(result.status()).isZero();
+        assertThat(result.out()).contains("IOPS", "all right");
+    }
+
+    @Test
+    void processSaysInOneLineThatNobodyAnswers() throws IOException {
+        NvmfProcess.Result result = NvmfProcess.run(
+                folder, "discover", "-a", TargetNode.randomLoopbackAddress().getHostAddress());
+
+        assertThat(result.err().lines()).as(result.err()).hasSize(1);
+        assertThat(result.err()).startsWith("nvmf discover: ").contains("no answer", "4420");
+        assertThat(result.out()).isEmpty();
+        assertThat(result.status()).isEqualTo(1);
+    }
+
+    @Test
+    void processSaysInOneLineWhoHasThePort() throws IOException {
+        try (NvmfProcess.Serving first = NvmfProcess.serve(folder, "--ns", "mem:1M")) {
+            String taken = first.address().getAddress().getHostAddress();
+            NvmfProcess.Result result = NvmfProcess.run(folder, "serve", "--ns", "mem:1M", "--listen", taken);
+
+            assertThat(result.err().lines()).as(result.err()).hasSize(1);
+            assertThat(result.err())
+                    .startsWith("nvmf serve: ")
+                    .contains(
+                            "4791",
+                            taken,
+                            Long.toString(first.process().handle().pid()));
+            assertThat(result.status()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void stackTraceComesWhenItIsAskedFor() throws IOException {
+        NvmfProcess.Result result =
+                NvmfProcess.run(folder, "decode", folder.resolve("tiny").toString(), "--verbose");
+
+        assertThat(result.err()).startsWith("nvmf decode: ").contains("\tat org.nvmf4j");
+        assertThat(result.status()).isEqualTo(1);
+    }
+}
