@@ -40,7 +40,7 @@ class CommandLineTest {
     private static TargetNode node;
 
     /** Words of a command line, and what its one line must contain. */
-    private record Wrong(String arguments, String... hints) {
+    record Wrong(String arguments, List<String> hints) {
         @Override
         public String toString() {
             return arguments;
@@ -48,7 +48,7 @@ class CommandLineTest {
     }
 
     private static Wrong wrong(String arguments, String... hints) {
-        return new Wrong(arguments, hints);
+        return new Wrong(arguments, List.of(hints));
     }
 
     /** {@code @FOLDER} is a folder, {@code @ADDR} and {@code @PORT} are a target's that is there, {@code @HERE} its NQN. */
