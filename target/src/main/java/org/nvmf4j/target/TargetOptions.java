@@ -6,7 +6,8 @@ import org.nvmf4j.verbs.IdleStrategy;
  * How a target works.
  *
  * @param inCapsuleDataBytes write data that fits goes along with the command: 0 (none) to 16384, a multiple of 16
- * @param maxTransferBytes the most that one command moves (MDTS): 4096 to 1 MiB, a power of two
+ * @param maxTransferBytes the most that one command moves: 8192 to 1 MiB, a power of two; MDTS cannot say less, where one page of 4096
+ *     bytes would be 0, which means no limit
  * @param maxQueueSize entries of the largest I/O queue, 2 to 1024
  * @param maxIoQueues I/O queues of a controller, 1 to 1024
  * @param dataBufferBytes data buffers of a lane at most; they are taken as they are needed
@@ -27,6 +28,7 @@ public record TargetOptions(
     public static final int SAFE_IN_CAPSULE_DATA_BYTES = 4096;
 
     private static final int MAX_IN_CAPSULE_DATA_BYTES = 16384;
+    private static final int MIN_TRANSFER_BYTES = 8192;
     private static final int MAX_TRANSFER_BYTES = 1 << 20;
 
     /** 4 KiB in-capsule data, 1 MiB transfers, queues of 1024, 128 of them per controller, 64 MiB of buffers per lane. */
@@ -38,11 +40,11 @@ public record TargetOptions(
             throw new IllegalArgumentException(
                     "in-capsule data size must be 0 to 16384 and a multiple of 16, not " + inCapsuleDataBytes);
         }
-        if (maxTransferBytes < 4096
+        if (maxTransferBytes < MIN_TRANSFER_BYTES
                 || maxTransferBytes > MAX_TRANSFER_BYTES
                 || Integer.bitCount(maxTransferBytes) != 1) {
             throw new IllegalArgumentException(
-                    "largest transfer must be a power of two from 4096 to 1048576 bytes, not " + maxTransferBytes);
+                    "largest transfer must be a power of two from 8192 to 1048576 bytes, not " + maxTransferBytes);
         }
         if (maxQueueSize < 2 || maxQueueSize > 1024) {
             throw new IllegalArgumentException("queue size must be 2 to 1024, not " + maxQueueSize);
