@@ -4,6 +4,7 @@ module org.nvmf4j.testkit {
     requires transitive org.nvmf4j.verbs;
     requires transitive org.junit.jupiter.api;
     requires transitive org.assertj.core;
+    requires org.nvmf4j.linux;
     requires java.management;
     requires jdk.management;
 

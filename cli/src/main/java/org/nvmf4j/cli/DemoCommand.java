@@ -2,7 +2,6 @@ package org.nvmf4j.cli;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -187,12 +186,5 @@ final class DemoCommand implements Callable<Integer> {
             }
         }
         Files.deleteIfExists(folder);
-    }
-
-    static InetAddress randomLoopback() throws IOException {
-        ThreadLocalRandom random = ThreadLocalRandom.current();
-        return InetAddress.getByAddress(new byte[] {
-            127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
-        });
     }
 }

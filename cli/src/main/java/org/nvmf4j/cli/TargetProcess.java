@@ -8,8 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.nvmf4j.host.HostException;
+import org.nvmf4j.linux.NetworkRoutes;
 
 /** An {@code nvmf serve} in a process of its own, on a loopback address that was free. */
 final class TargetProcess implements AutoCloseable {
@@ -29,7 +31,8 @@ final class TargetProcess implements AutoCloseable {
     static TargetProcess start(String nqn, String... namespaces) throws IOException {
         String answer = "";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            InetSocketAddress address = new InetSocketAddress(DemoCommand.randomLoopback(), Addresses.DEFAULT_PORT);
+            InetSocketAddress address = new InetSocketAddress(
+                    NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current()), Addresses.DEFAULT_PORT);
             List<String> command = javaCommand();
             command.addAll(List.of("serve", "--listen", Addresses.format(address), "--nqn", nqn));
             for (String namespace : namespaces) {

@@ -8,8 +8,10 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
+import java.net.UnknownHostException;
 import java.nio.channels.DatagramChannel;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /** Which local address and interface the way to a peer starts from. For set-up, not for a data plane. Thread-safe. */
@@ -55,6 +57,20 @@ public final class NetworkRoutes {
         }
         throw new IOException("no interface of this machine has the address " + local.getHostAddress() + ": use one of "
                 + describeLocalAddresses());
+    }
+
+    /**
+     * An address of 127/8 that is as good as surely free, for a device or a test that needs one of its own. 127.0.0.0/16 is left to
+     * those who choose by hand, and so are addresses that end in 0 or 255: the JDK refuses to bind the latter.
+     */
+    public static InetAddress randomLoopbackAddress(RandomGenerator random) {
+        byte[] address = {127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
+        };
+        try {
+            return InetAddress.getByAddress(address);
+        } catch (UnknownHostException e) {
+            throw new AssertionError("four bytes are an address", e);
+        }
     }
 
     /** The MTU in bytes of the interface that a local address belongs to. */

@@ -2,6 +2,7 @@ package org.nvmf4j.linux;
 
 import java.io.IOException;
 import java.net.BindException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,12 +56,8 @@ final class UdpSockets {
     static List<UdpSocket> openGroupOnFreeLoopbackAddress(
             int port, int count, SteeringRule rule, UdpOptions options, RandomGenerator random) throws IOException {
         for (int attempt = 1; ; attempt++) {
-            // 127.0.0.0/24 is left to those who choose by hand, and the broadcast address is out of reach.
-            byte[] address = {
-                127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
-            };
             try {
-                return openGroup(InetAddress.getByAddress(address), port, count, rule, options);
+                return openGroup(NetworkRoutes.randomLoopbackAddress(random), port, count, rule, options);
             } catch (PortTakenException e) {
                 if (attempt == LOOPBACK_ATTEMPTS) {
                     throw e;
@@ -127,6 +124,10 @@ final class UdpSockets {
         String words = String.valueOf(failure.getMessage());
         if (words.contains("already in use")) {
             return bindFailure(local, port, SystemErrors.EADDRINUSE);
+        }
+        if (local instanceof Inet4Address && local.isLoopbackAddress() && local.getAddress()[3] == (byte) 255) {
+            return new IOException("the JDK's sockets refuse " + local.getHostAddress()
+                    + ": use an address of 127/8 that does not end in 255");
         }
         if (words.contains("Cannot assign") || words.contains("Can't assign")) {
             return bindFailure(local, port, SystemErrors.EADDRNOTAVAIL);

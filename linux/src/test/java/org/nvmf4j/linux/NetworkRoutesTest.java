@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class NetworkRoutesTest {
@@ -37,10 +38,21 @@ class NetworkRoutesTest {
     }
 
     @Test
+    void choosesLoopbackAddressesThatEverySocketTakes() {
+        Random random = new Random(1);
+        for (int i = 0; i < 10_000; i++) {
+            byte[] address = NetworkRoutes.randomLoopbackAddress(random).getAddress();
+            assertThat(address[0]).isEqualTo((byte) 127);
+            assertThat(address[1]).isNotEqualTo((byte) 0).isNotEqualTo((byte) 255);
+            assertThat(address[3]).isNotEqualTo((byte) 0).isNotEqualTo((byte) 255);
+        }
+    }
+
+    @Test
     void saysThatAddressIsNotLocal() {
-        assertThatThrownBy(() -> NetworkRoutes.interfaceOf(InetAddress.ofLiteral("192.0.2.1")))
+        assertThatThrownBy(() -> NetworkRoutes.interfaceOf(InetAddress.ofLiteral("240.0.0.1")))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("192.0.2.1")
+                .hasMessageContaining("240.0.0.1")
                 .hasMessageContaining("127.0.0.1");
     }
 }

@@ -303,9 +303,9 @@ abstract class UdpSocketContract extends UdpSocketFixture {
 
     @Test
     void saysThatAddressIsNotLocal() throws IOException {
-        // Documentation addresses, which nobody has.
+        // Reserved and discard-only addresses, which no interface has.
         InetAddress foreign =
-                InetAddress.ofLiteral(loopback() instanceof java.net.Inet4Address ? "192.0.2.1" : "2001:db8::1");
+                InetAddress.ofLiteral(loopback() instanceof java.net.Inet4Address ? "240.0.0.1" : "100::1");
         assertThatThrownBy(() -> UdpSocket.open(foreign, 0, options))
                 .isInstanceOf(LinuxException.class)
                 .hasMessageContaining("no interface of this machine has the address")

@@ -3,13 +3,13 @@ package org.nvmf4j.softroce;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
@@ -60,16 +60,8 @@ final class Pair implements AutoCloseable {
         return open(new SoftRoceProvider(), DeviceOptions.at(address), DeviceOptions.towards(address));
     }
 
-    /** A random 127.x.y.z, which is as good as surely free. */
     static InetAddress randomLoopbackAddress() {
-        ThreadLocalRandom random = ThreadLocalRandom.current();
-        byte[] address = {127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
-        };
-        try {
-            return InetAddress.getByAddress(address);
-        } catch (UnknownHostException e) {
-            throw new AssertionError(e);
-        }
+        return NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current());
     }
 
     Side side(Device device, int vector) throws VerbsException {

@@ -81,9 +81,9 @@ class SoftRoceDeviceTest {
         assertThatThrownBy(() -> Device.open(provider, DeviceOptions.at(InetAddress.ofLiteral("224.0.0.1"))))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("224.0.0.1");
-        assertThatThrownBy(() -> Device.open(provider, DeviceOptions.at(InetAddress.ofLiteral("198.51.100.7"))))
+        assertThatThrownBy(() -> Device.open(provider, DeviceOptions.at(InetAddress.ofLiteral("240.0.0.7"))))
                 .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("no interface of this machine has the address 198.51.100.7");
+                .hasMessageContaining("no interface of this machine has the address 240.0.0.7");
         DeviceOptions mixed = DeviceOptions.towards(InetAddress.ofLiteral("::1"))
                 .withLocalAddress(InetAddress.ofLiteral("127.0.0.1"));
         assertThatThrownBy(() -> Device.open(provider, mixed))

@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostOptions;
+import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.target.Namespace;
 import org.nvmf4j.target.Subsystem;
 import org.nvmf4j.target.Target;
@@ -116,12 +117,8 @@ final class TargetNode implements AutoCloseable {
         }
     }
 
-    /** An address of 127/8 that nothing is likely to use. */
-    static InetAddress randomLoopbackAddress() throws IOException {
-        ThreadLocalRandom random = ThreadLocalRandom.current();
-        return InetAddress.getByAddress(new byte[] {
-            127, (byte) random.nextInt(1, 255), (byte) random.nextInt(256), (byte) random.nextInt(1, 255)
-        });
+    static InetAddress randomLoopbackAddress() {
+        return NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current());
     }
 
     InetSocketAddress address() {

@@ -1,11 +1,11 @@
 package org.nvmf4j.testkit.contract;
 
 import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
@@ -56,15 +56,8 @@ public abstract class ProviderContractTest
         return true;
     }
 
-    /** A random 127.x.y.z, which is as good as surely free. */
-    protected static InetAddress randomLoopbackAddress() {
-        int host = ThreadLocalRandom.current().nextInt(1 << 16, 0xff_ffff);
-        byte[] address = {127, (byte) (host >> 16), (byte) (host >> 8), (byte) host};
-        try {
-            return InetAddress.getByAddress(address);
-        } catch (UnknownHostException e) {
-            throw new AssertionError(e);
-        }
+    private static InetAddress randomLoopbackAddress() {
+        return NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current());
     }
 
     @Override
