@@ -19,8 +19,8 @@ import org.nvmf4j.roce.wire.GsiPacket;
 import org.nvmf4j.roce.wire.Icrc;
 import org.nvmf4j.roce.wire.Mad;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequestHandler;
 import org.nvmf4j.verbs.RejectReason;
+import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 
 /**
  * Connection management of a device: drives the state machine on the lane of vector 0, and passes what happens on to the lanes of
@@ -44,7 +44,8 @@ final class ConnectionService {
         }
     };
     /** By port; from any thread. */
-    private final ConcurrentHashMap<Integer, ConnectionRequestHandler> listeners = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Integer, Consumer<? super ProviderConnectionRequest>> listeners =
+            new ConcurrentHashMap<>();
 
     private @Nullable CmTransmit waiting;
     private int nextPsn;
@@ -63,7 +64,7 @@ final class ConnectionService {
 
     // ------------------------------------------------------------------------------------------ what users want
 
-    ConcurrentHashMap<Integer, ConnectionRequestHandler> listeners() {
+    ConcurrentHashMap<Integer, Consumer<? super ProviderConnectionRequest>> listeners() {
         return listeners;
     }
 
@@ -201,14 +202,15 @@ final class ConnectionService {
     }
 
     private void onRequest(CmEvent.RequestReceived received) {
-        ConnectionRequestHandler handler = listeners.get(received.localAddress().getPort());
+        Consumer<? super ProviderConnectionRequest> handler =
+                listeners.get(received.localAddress().getPort());
         if (handler == null) {
             reject(received.connectionId(), RejectReason.INVALID_SERVICE_ID, NOTHING);
             return;
         }
         SoftRoceConnectionRequest request = new SoftRoceConnectionRequest(vector.device(), received);
         requests.put(received.connectionId(), request);
-        vector.execute(() -> handler.onConnectionRequest(request));
+        vector.execute(() -> handler.accept(request));
     }
 
     private void tell(int id, boolean last, Consumer<SoftRoceConnection> what) {

@@ -6,13 +6,13 @@ import org.nvmf4j.roce.cm.CmEvent;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequest;
 import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 
 /** A peer's request: answered once by its user, or withdrawn, whichever comes first. */
-final class SoftRoceConnectionRequest extends ConnectionRequest {
+final class SoftRoceConnectionRequest implements ProviderConnectionRequest {
     private enum State {
         PENDING,
         ANSWERED,
@@ -52,8 +52,7 @@ final class SoftRoceConnectionRequest extends ConnectionRequest {
     }
 
     @Override
-    protected Connection acceptWith(
-            ProviderQueuePair queuePair, ConnectionParameters parameters, ConnectionHandler handler)
+    public Connection accept(ProviderQueuePair queuePair, ConnectionParameters parameters, ConnectionHandler handler)
             throws VerbsException {
         SoftRoceDevice.checkReads(parameters);
         SoftRoceQueuePair own = device.ownQueuePair(queuePair);

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.random.RandomGeneratorFactory;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,6 @@ import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequestHandler;
 import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.FaultOptions;
@@ -36,6 +36,7 @@ import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 
@@ -262,12 +263,13 @@ final class SoftRoceDevice implements ProviderDevice {
     }
 
     @Override
-    public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
+    public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
         checkOpen();
         if (port < 0 || port > MAX_PORT) {
             throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
         }
-        ConcurrentHashMap<Integer, ConnectionRequestHandler> listeners = connectionService.listeners();
+        ConcurrentHashMap<Integer, Consumer<? super ProviderConnectionRequest>> listeners =
+                connectionService.listeners();
         String address = attributes.localAddress().getHostAddress();
         if (port != 0) {
             if (listeners.putIfAbsent(port, handler) != null) {

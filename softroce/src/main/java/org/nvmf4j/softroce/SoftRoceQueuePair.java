@@ -149,9 +149,10 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
     }
 
     @Override
-    public void postSend(SendWorkRequest first) {
+    public @Nullable SendWorkRequest postSend(SendWorkRequest first) {
         rc.postSend(first);
         vector.settle(this);
+        return null;
     }
 
     @Override

@@ -2,12 +2,12 @@ package org.nvmf4j.verbs;
 
 import java.net.InetSocketAddress;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import org.nvmf4j.verbs.spi.ProviderDevice;
-import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.VerbsProvider;
 
 /**
@@ -20,9 +20,11 @@ public final class Device implements AutoCloseable {
     public static final String ANY_PROVIDER = "auto";
 
     private final ProviderDevice provider;
+    private final InlinePolicy inline;
 
-    private Device(ProviderDevice provider) {
+    private Device(ProviderDevice provider, InlineUse inlineUse) {
         this.provider = provider;
+        inline = new InlinePolicy(inlineUse);
     }
 
     /**
@@ -51,7 +53,7 @@ public final class Device implements AutoCloseable {
 
     /** Opens a device of a given provider; for tests, and for programs that bring their own. */
     public static Device open(VerbsProvider provider, DeviceOptions options) throws VerbsException {
-        return new Device(provider.open(options));
+        return new Device(provider.open(options), options.inlineUse());
     }
 
     public DeviceAttributes attributes() {
@@ -74,19 +76,10 @@ public final class Device implements AutoCloseable {
 
     /**
      * Creates a reliable-connected queue pair in {@link QueuePairState#INIT}; called on the lane of its completion queues. The core
-     * asks for inline room for the user's usual message, and does without where the device refuses.
+     * asks for inline room for the user's usual message, does without where the device refuses, and counts that.
      */
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) throws VerbsException {
-        ProviderQueuePair created;
-        try {
-            created = provider.createQueuePair(domain, options, options.usualSendBytes());
-        } catch (VerbsException e) {
-            if (options.usualSendBytes() == 0) {
-                throw e;
-            }
-            created = provider.createQueuePair(domain, options, 0);
-        }
-        return new QueuePair(created);
+        return inline.create(provider, domain, options);
     }
 
     /**
@@ -107,15 +100,18 @@ public final class Device implements AutoCloseable {
      * @throws VerbsException if the port is taken
      */
     public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
-        return provider.listen(port, handler);
+        return provider.listen(port, request -> handler.onConnectionRequest(new ConnectionRequest(request)));
     }
 
     /**
      * What the device has counted since it was opened, by name, for metrics and for finding out what is wrong: packets, drops by
-     * reason, retransmissions. Which counters there are depends on the provider.
+     * reason, retransmissions. Which counters there are depends on the provider; what was posted inline and by reference, and where
+     * inline was refused, is always among them.
      */
     public Map<String, Long> counters() {
-        return provider.counters();
+        Map<String, Long> counters = new LinkedHashMap<>(provider.counters());
+        inline.addCountersTo(counters);
+        return counters;
     }
 
     @Override

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param pathMtuBytes largest path MTU to use (256, 512, 1024, 2048 or 4096), 0 for what the link carries
  * @param pcapFile where a software device writes every packet, or null
  * @param faults what a software device does to what it sends, or null
+ * @param inlineUse for measurements: what is made of inline data
  */
 public record DeviceOptions(
         @Nullable InetAddress localAddress,
@@ -21,7 +22,8 @@ public record DeviceOptions(
         int vectors,
         int pathMtuBytes,
         @Nullable Path pcapFile,
-        @Nullable FaultOptions faults) {
+        @Nullable FaultOptions faults,
+        InlineUse inlineUse) {
     public DeviceOptions {
         if (vectors < 1) {
             throw new IllegalArgumentException("a device needs at least one completion vector");
@@ -33,31 +35,35 @@ public record DeviceOptions(
 
     /** A device at a local address, as a target needs it. */
     public static DeviceOptions at(InetAddress localAddress) {
-        return new DeviceOptions(localAddress, null, 1, 0, null, null);
+        return new DeviceOptions(localAddress, null, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
     }
 
     /** A device that reaches a peer, as a host needs it. */
     public static DeviceOptions towards(InetAddress remoteAddress) {
-        return new DeviceOptions(null, remoteAddress, 1, 0, null, null);
+        return new DeviceOptions(null, remoteAddress, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
     }
 
     public DeviceOptions withLocalAddress(@Nullable InetAddress localAddress) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults);
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 
     public DeviceOptions withVectors(int vectors) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults);
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 
     public DeviceOptions withPathMtuBytes(int pathMtuBytes) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults);
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 
     public DeviceOptions withPcapFile(@Nullable Path pcapFile) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults);
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 
     public DeviceOptions withFaults(@Nullable FaultOptions faults) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults);
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+    }
+
+    public DeviceOptions withInlineUse(InlineUse inlineUse) {
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 }

@@ -70,7 +70,10 @@ public final class SendWorkRequest extends WorkRequest {
         this.next = next;
     }
 
-    /** Whether the core decided that the data travels in the work request; for providers, valid during the post. */
+    /**
+     * Whether the core decided, in the latest {@link QueuePair#postSend}, that the data travels in the work request. Then the memory it
+     * came from is free already.
+     */
     public boolean inline() {
         return inline;
     }

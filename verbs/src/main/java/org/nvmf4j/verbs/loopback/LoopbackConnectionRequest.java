@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequest;
 import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 
 /** A REQ: it is answered by the one side or withdrawn by the other, whichever comes first. */
-final class LoopbackConnectionRequest extends ConnectionRequest {
+final class LoopbackConnectionRequest implements ProviderConnectionRequest {
     private enum State {
         PENDING,
         ANSWERED,
@@ -63,7 +63,7 @@ final class LoopbackConnectionRequest extends ConnectionRequest {
     }
 
     @Override
-    protected Connection acceptWith(ProviderQueuePair queuePair, ConnectionParameters answer, ConnectionHandler handler)
+    public Connection accept(ProviderQueuePair queuePair, ConnectionParameters answer, ConnectionHandler handler)
             throws VerbsException {
         LoopbackDevice.checkReads(answer);
         LoopbackQueuePair own = device.ownQueuePair(queuePair);

@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.CompletionQueue;
@@ -15,7 +16,6 @@ import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequestHandler;
 import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.Listener;
@@ -26,6 +26,7 @@ import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 
@@ -35,7 +36,7 @@ final class LoopbackDevice implements ProviderDevice {
     private static final int MAX_WORK_REQUESTS = 1 << 14;
     private static final int MAX_SGE = 32;
     private static final int MAX_READ_REQUESTS = 128;
-    private static final int MAX_INLINE_BYTES = 512;
+    private static final int MAX_INLINE_BYTES = 1024;
     private static final int MAX_PORT = 0xffff;
     /** Where ports begin that are taken when none is named. */
     private static final int FIRST_FREE_PORT = 49152;
@@ -146,7 +147,7 @@ final class LoopbackDevice implements ProviderDevice {
     }
 
     @Override
-    public Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException {
+    public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
         checkOpen();
         if (port < 0 || port > MAX_PORT) {
             throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
@@ -177,7 +178,7 @@ final class LoopbackDevice implements ProviderDevice {
             if (listener == null) {
                 request.refuse(RejectReason.INVALID_SERVICE_ID, new byte[0]);
             } else {
-                listener.handler.onConnectionRequest(request);
+                listener.handler.accept(request);
             }
         });
     }
@@ -221,9 +222,9 @@ final class LoopbackDevice implements ProviderDevice {
 
     private final class PortListener implements Listener {
         private final int port;
-        private final ConnectionRequestHandler handler;
+        private final Consumer<? super ProviderConnectionRequest> handler;
 
-        PortListener(int port, ConnectionRequestHandler handler) {
+        PortListener(int port, Consumer<? super ProviderConnectionRequest> handler) {
             this.port = port;
             this.handler = handler;
         }

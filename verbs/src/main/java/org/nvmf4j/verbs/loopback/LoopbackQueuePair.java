@@ -175,7 +175,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
     }
 
     @Override
-    public void postSend(SendWorkRequest first) {
+    public @Nullable SendWorkRequest postSend(SendWorkRequest first) {
         if (state == QueuePairState.INIT || state == QueuePairState.DESTROYED) {
             throw new IllegalStateException("cannot send on a queue pair in state " + state);
         }
@@ -192,7 +192,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
             for (SendWorkRequest request = first; request != null; request = request.next()) {
                 completeSend(request.id(), WORK_REQUEST_FLUSHED, request.opcode(), 0);
             }
-            return;
+            return null;
         }
         if (count > sends.free()) {
             throw new IllegalStateException(
@@ -202,6 +202,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
             sends.post(request);
         }
         schedule();
+        return null;
     }
 
     @Override

@@ -2,12 +2,12 @@ package org.nvmf4j.verbs.spi;
 
 import java.net.InetSocketAddress;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
-import org.nvmf4j.verbs.ConnectionRequestHandler;
 import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
@@ -28,6 +28,7 @@ public interface ProviderDevice extends AutoCloseable {
      * Creates a queue pair in INIT.
      *
      * @param inlineBytes asked for; the provider may grant more, less or nothing, or refuse
+     * @throws VerbsException with {@link VerbsException#EINVAL} or {@link VerbsException#ENOMEM} if less inline might be granted
      */
     ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException;
@@ -39,7 +40,7 @@ public interface ProviderDevice extends AutoCloseable {
             ConnectionHandler handler)
             throws VerbsException;
 
-    Listener listen(int port, ConnectionRequestHandler handler) throws VerbsException;
+    Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException;
 
     /** See {@link org.nvmf4j.verbs.Device#counters}. */
     default Map<String, Long> counters() {

@@ -241,7 +241,7 @@ class CompletionRingTest {
         }
 
         @Override
-        public void postSend(SendWorkRequest first) {
+        public SendWorkRequest postSend(SendWorkRequest first) {
             throw new AssertionError("not used here");
         }
 
