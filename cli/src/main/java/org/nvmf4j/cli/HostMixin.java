@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.HostIdentities;
 import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.nvme.HostIdentity;
+import org.nvmf4j.verbs.DeviceOptions;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -49,11 +50,10 @@ final class HostMixin {
     HostOptions.Builder options() throws UnknownHostException {
         HostOptions.Builder builder = HostOptions.builder()
                 .provider(device.provider)
-                .pathMtuBytes(device.pathMtuBytes)
-                .pcapFile(device.pcapFile)
-                .faults(device.faults)
-                .keepAliveMillis(1000 * Ranges.require("--keep-alive-tmo", keepAliveSeconds, 0, MAX_KEEP_ALIVE_SECONDS))
-                .localAddress(hostTraddr == null ? null : Addresses.lookUp(hostTraddr));
+                .device(device.applyTo(DeviceOptions.defaults()
+                        .withLocalAddress(hostTraddr == null ? null : Addresses.lookUp(hostTraddr))))
+                .keepAliveMillis(
+                        1000 * Ranges.require("--keep-alive-tmo", keepAliveSeconds, 0, MAX_KEEP_ALIVE_SECONDS));
         if (hostNqn != null && hostId != null) {
             builder.identity(new HostIdentity(hostNqn, hostId));
         } else if (hostNqn != null) {

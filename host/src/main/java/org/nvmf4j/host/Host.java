@@ -68,9 +68,17 @@ public final class Host implements AutoCloseable {
      * @throws VerbsException if there is no device
      */
     public static Host open(InetAddress target, HostOptions options) throws IOException {
-        HostIdentities.claim(options.identity());
-        Device device = Device.open(options.provider(), options.deviceTowards(target));
+        return open(Device.open(options.provider(), options.deviceTowards(target)), options);
+    }
+
+    /**
+     * Takes over a device that is open: closing the host closes it. What the options say of the device does not count.
+     *
+     * @throws HostException if the host's identity is paired differently already; the device is closed then
+     */
+    public static Host open(Device device, HostOptions options) throws IOException {
         try {
+            HostIdentities.claim(options.identity());
             return new Host(options, device, device.allocateProtectionDomain());
         } catch (IOException | RuntimeException e) {
             device.close();

@@ -1,22 +1,16 @@
 package org.nvmf4j.host;
 
 import java.net.InetAddress;
-import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.HostIdentity;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
-import org.nvmf4j.verbs.FaultOptions;
 import org.nvmf4j.verbs.IdleStrategy;
 
 /** What a user chooses of a {@link Host}, checked when it is built; immutable. */
 public final class HostOptions {
     private final HostIdentity identity;
     private final String provider;
-    private final @Nullable InetAddress localAddress;
-    private final int pathMtuBytes;
-    private final @Nullable Path pcapFile;
-    private final @Nullable FaultOptions faults;
+    private final DeviceOptions device;
     private final int queueSize;
     private final int ioQueues;
     private final int vectors;
@@ -30,10 +24,7 @@ public final class HostOptions {
     private HostOptions(Builder b) {
         identity = b.identity;
         provider = b.provider;
-        localAddress = b.localAddress;
-        pathMtuBytes = b.pathMtuBytes;
-        pcapFile = b.pcapFile;
-        faults = b.faults;
+        device = b.device;
         queueSize = b.queueSize;
         ioQueues = b.ioQueues;
         vectors = b.vectors;
@@ -63,22 +54,9 @@ public final class HostOptions {
         return provider;
     }
 
-    /** The device's address, or null to let it be found from the target's. */
-    public @Nullable InetAddress localAddress() {
-        return localAddress;
-    }
-
-    /** Largest path MTU, 0 for what the link carries. */
-    public int pathMtuBytes() {
-        return pathMtuBytes;
-    }
-
-    public @Nullable Path pcapFile() {
-        return pcapFile;
-    }
-
-    public @Nullable FaultOptions faults() {
-        return faults;
+    /** How the device is opened; the host itself sets the peer to reach and the completion vectors. */
+    public DeviceOptions device() {
+        return device;
     }
 
     /** Entries of an I/O queue, 2 to 1024; one less is the most commands outstanding. A target may allow fewer. Default 128. */
@@ -129,22 +107,14 @@ public final class HostOptions {
     }
 
     DeviceOptions deviceTowards(InetAddress target) {
-        return DeviceOptions.towards(target)
-                .withLocalAddress(localAddress)
-                .withVectors(vectors == 0 ? ioQueues + 1 : vectors)
-                .withPathMtuBytes(pathMtuBytes)
-                .withPcapFile(pcapFile)
-                .withFaults(faults);
+        return device.withRemoteAddress(target).withVectors(vectors == 0 ? ioQueues + 1 : vectors);
     }
 
     /** Collects options; {@link #build} checks them. */
     public static final class Builder {
         private HostIdentity identity = HostIdentities.local();
         private String provider = Device.ANY_PROVIDER;
-        private @Nullable InetAddress localAddress;
-        private int pathMtuBytes;
-        private @Nullable Path pcapFile;
-        private @Nullable FaultOptions faults;
+        private DeviceOptions device = DeviceOptions.defaults();
         private int queueSize = 128;
         private int ioQueues = 1;
         private int vectors;
@@ -167,23 +137,8 @@ public final class HostOptions {
             return this;
         }
 
-        public Builder localAddress(@Nullable InetAddress value) {
-            localAddress = value;
-            return this;
-        }
-
-        public Builder pathMtuBytes(int value) {
-            pathMtuBytes = value;
-            return this;
-        }
-
-        public Builder pcapFile(@Nullable Path value) {
-            pcapFile = value;
-            return this;
-        }
-
-        public Builder faults(@Nullable FaultOptions value) {
-            faults = value;
+        public Builder device(DeviceOptions value) {
+            device = value;
             return this;
         }
 
@@ -244,11 +199,6 @@ public final class HostOptions {
             range("keep-alive timeout in ms", keepAliveMillis, 0, Integer.MAX_VALUE);
             range("connect timeout in ms", connectTimeoutMillis, 1, Integer.MAX_VALUE);
             range("command timeout in ms", commandTimeoutMillis, 1, Integer.MAX_VALUE);
-            if (pathMtuBytes != 0
-                    && (pathMtuBytes < 256 || pathMtuBytes > 4096 || Integer.bitCount(pathMtuBytes) != 1)) {
-                throw new IllegalArgumentException(
-                        "path MTU must be 256, 512, 1024, 2048 or 4096, not " + pathMtuBytes);
-            }
             return new HostOptions(this);
         }
 

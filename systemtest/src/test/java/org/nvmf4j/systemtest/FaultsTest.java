@@ -13,6 +13,7 @@ import org.nvmf4j.host.IoQueue;
 import org.nvmf4j.host.ThreadingMode;
 import org.nvmf4j.target.TargetOptions;
 import org.nvmf4j.testkit.Seeds;
+import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.FaultOptions;
 
 /**
@@ -41,10 +42,11 @@ class FaultsTest {
                     .withPathMtuBytes(pathMtuBytes)
                     .withFaults(ofTarget);
             try (TargetNode node = TargetNode.start(setup);
-                    Host host = node.openHost(HostOptions.builder()
-                            .threading(ThreadingMode.CALLER_THREAD)
-                            .vectors(1)
-                            .faults(ofHost))) {
+                    Host host = node.openHost(
+                            HostOptions.builder()
+                                    .threading(ThreadingMode.CALLER_THREAD)
+                                    .vectors(1),
+                            DeviceOptions.defaults().withFaults(ofHost))) {
                 try (Controller controller = host.connect(node.address(), TargetNode.NQN)) {
                     transfer(host, controller, seed);
                 }

@@ -20,6 +20,7 @@ final class NvmfProcess implements AutoCloseable {
 
     private static final String MAIN = "org.nvmf4j.cli.Main";
     private static final int ADDRESS_TRIES = 5;
+    private static final int SIGINT = 2;
 
     private final Process process;
     private final Path out;
@@ -46,7 +47,7 @@ final class NvmfProcess implements AutoCloseable {
 
     /** Starts a command whose standard input stays open. */
     static NvmfProcess startWithInput(Path folder, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>();
+        List<String> command = new ArrayList<>(listening());
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
         command.add("-Djava.io.tmpdir=" + folder);
@@ -59,6 +60,17 @@ final class NvmfProcess implements AutoCloseable {
                 .redirectError(err.toFile())
                 .start();
         return new NvmfProcess(process, out, err);
+    }
+
+    /** A shell that starts this build in the background has it ignore SIGINT, and so would every process that it starts. */
+    private static List<String> listening() throws IOException {
+        String ignored = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("SigIgn:"))
+                .findFirst()
+                .orElse("SigIgn: 0");
+        boolean interrupt =
+                (Long.parseUnsignedLong(ignored.substring("SigIgn:".length()).strip(), 16) & 1L << SIGINT - 1) != 0;
+        return interrupt ? List.of("env", "--default-signal=INT") : List.of();
     }
 
     /** Runs a command to its end. */

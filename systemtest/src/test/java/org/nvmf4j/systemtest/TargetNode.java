@@ -96,7 +96,11 @@ final class TargetNode implements AutoCloseable {
                 .withVectors(setup.vectors)
                 .withPathMtuBytes(setup.pathMtuBytes)
                 .withFaults(setup.faults);
-        Device device = openOnFreeAddress(setup.provider, options);
+        return on(openOnFreeAddress(setup.provider, options), setup);
+    }
+
+    /** On a device that is open, which it closes. */
+    static TargetNode on(Device device, Setup setup) throws IOException {
         try {
             return new TargetNode(setup, device);
         } catch (IOException | RuntimeException e) {
@@ -147,10 +151,14 @@ final class TargetNode implements AutoCloseable {
 
     /** A host on another address, by the same provider and with the same path MTU. */
     Host openHost(HostOptions.Builder options) throws IOException {
+        return openHost(options, DeviceOptions.defaults());
+    }
+
+    Host openHost(HostOptions.Builder options, DeviceOptions device) throws IOException {
         return Host.open(
                 address().getAddress(),
                 options.provider(setup.provider)
-                        .pathMtuBytes(setup.pathMtuBytes)
+                        .device(device.withPathMtuBytes(setup.pathMtuBytes))
                         .build());
     }
 

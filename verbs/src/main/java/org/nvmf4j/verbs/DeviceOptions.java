@@ -33,17 +33,26 @@ public record DeviceOptions(
         }
     }
 
+    /** A device at no address yet, with one vector and whatever else is usual. */
+    public static DeviceOptions defaults() {
+        return new DeviceOptions(null, null, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
+    }
+
     /** A device at a local address, as a target needs it. */
     public static DeviceOptions at(InetAddress localAddress) {
-        return new DeviceOptions(localAddress, null, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
+        return defaults().withLocalAddress(localAddress);
     }
 
     /** A device that reaches a peer, as a host needs it. */
     public static DeviceOptions towards(InetAddress remoteAddress) {
-        return new DeviceOptions(null, remoteAddress, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
+        return defaults().withRemoteAddress(remoteAddress);
     }
 
     public DeviceOptions withLocalAddress(@Nullable InetAddress localAddress) {
+        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+    }
+
+    public DeviceOptions withRemoteAddress(@Nullable InetAddress remoteAddress) {
         return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
     }
 
