@@ -92,28 +92,29 @@ final class TargetNode implements AutoCloseable {
     }
 
     static TargetNode start(Setup setup) throws IOException {
-        DeviceOptions options = DeviceOptions.at(InetAddress.getLoopbackAddress())
-                .withVectors(setup.vectors)
-                .withPathMtuBytes(setup.pathMtuBytes)
-                .withFaults(setup.faults);
-        Device device = openOnFreeAddress(setup.provider, options);
-        try {
-            return new TargetNode(setup, device);
-        } catch (IOException | RuntimeException e) {
-            device.close();
-            throw e;
-        }
-    }
-
-    private static Device openOnFreeAddress(String provider, DeviceOptions options) throws IOException {
         for (int left = ADDRESS_TRIES; ; left--) {
             try {
-                return Device.open(provider, options.withLocalAddress(randomLoopbackAddress()));
+                return startAt(randomLoopbackAddress(), setup);
             } catch (VerbsException e) {
                 if (left == 0) {
                     throw e;
                 }
             }
+        }
+    }
+
+    /** Starts it on a certain address. */
+    static TargetNode startAt(InetAddress address, Setup setup) throws IOException {
+        DeviceOptions options = DeviceOptions.at(address)
+                .withVectors(setup.vectors)
+                .withPathMtuBytes(setup.pathMtuBytes)
+                .withFaults(setup.faults);
+        Device device = Device.open(setup.provider, options);
+        try {
+            return new TargetNode(setup, device);
+        } catch (IOException | RuntimeException e) {
+            device.close();
+            throw e;
         }
     }
 
@@ -157,8 +158,10 @@ final class TargetNode implements AutoCloseable {
     /** Waits until hosts that have gone have left nothing behind. */
     void awaitNothingLeft() {
         Await.until(
-                "the target has no queue and lends no data buffer",
-                () -> statistics().queues() == 0 && statistics().buffersInUse() == 0,
+                "the target has no queue, no memory of one, and lends no data buffer",
+                () -> statistics().queues() == 0
+                        && statistics().queueMemoryBytes() == 0
+                        && statistics().buffersInUse() == 0,
                 this::statistics);
     }
 
