@@ -88,7 +88,7 @@ class InlineDevicesTest {
 
     private static List<Boolean> ofLength(ScriptedProvider provider, int bytes) {
         return provider.posted().stream()
-                .filter(posted -> posted.data().length == bytes)
+                .filter(posted -> posted.lengthBytes() == bytes)
                 .map(Posted::inline)
                 .toList();
     }

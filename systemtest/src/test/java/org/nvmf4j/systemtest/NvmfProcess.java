@@ -83,26 +83,33 @@ final class NvmfProcess implements AutoCloseable {
     /** {@code nvmf serve} on a loopback address that was free, listening when this returns. */
     static Serving serve(Path folder, String... arguments) throws IOException {
         for (int left = ADDRESS_TRIES; ; left--) {
-            InetAddress address = TargetNode.randomLoopbackAddress();
-            List<String> all = new ArrayList<>(List.of("serve", "--listen", address.getHostAddress() + ":" + PORT));
-            all.addAll(Arrays.asList(arguments));
-            NvmfProcess nvmf = start(folder, all.toArray(String[]::new));
             try {
-                Await.until(
-                        "nvmf serve is ready or has ended",
-                        () -> !nvmf.process.isAlive() || nvmf.out().contains("\n"),
-                        nvmf::err);
+                return serveAt(folder, TargetNode.randomLoopbackAddress(), arguments);
             } catch (AssertionError e) {
-                nvmf.close();
-                throw e;
+                if (left == 0 || !String.valueOf(e.getMessage()).contains("taken")) {
+                    throw e;
+                }
             }
-            if (nvmf.out().startsWith("ready")) {
-                return new Serving(nvmf, new InetSocketAddress(address, PORT));
-            }
-            nvmf.close();
-            if (left == 0 || !nvmf.err().contains("taken")) {
+        }
+    }
+
+    /** {@code nvmf serve} on a certain address. */
+    static Serving serveAt(Path folder, InetAddress address, String... arguments) throws IOException {
+        List<String> all = new ArrayList<>(List.of("serve", "--listen", address.getHostAddress() + ":" + PORT));
+        all.addAll(Arrays.asList(arguments));
+        NvmfProcess nvmf = start(folder, all.toArray(String[]::new));
+        try {
+            Await.until(
+                    "nvmf serve is ready or has ended",
+                    () -> !nvmf.process.isAlive() || nvmf.out().contains("\n"),
+                    nvmf::err);
+            if (!nvmf.out().startsWith("ready")) {
                 throw new AssertionError("nvmf serve did not start: " + nvmf.out() + nvmf.err());
             }
+            return new Serving(nvmf, new InetSocketAddress(address, PORT));
+        } catch (AssertionError e) {
+            nvmf.close();
+            throw e;
         }
     }
 

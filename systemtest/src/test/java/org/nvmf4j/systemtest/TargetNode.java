@@ -92,32 +92,33 @@ final class TargetNode implements AutoCloseable {
     }
 
     static TargetNode start(Setup setup) throws IOException {
-        DeviceOptions options = DeviceOptions.at(InetAddress.getLoopbackAddress())
+        for (int left = ADDRESS_TRIES; ; left--) {
+            try {
+                return startAt(randomLoopbackAddress(), setup);
+            } catch (VerbsException e) {
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Starts it on a certain address. */
+    static TargetNode startAt(InetAddress address, Setup setup) throws IOException {
+        DeviceOptions options = DeviceOptions.at(address)
                 .withVectors(setup.vectors)
                 .withPathMtuBytes(setup.pathMtuBytes)
                 .withFaults(setup.faults);
-        return on(openOnFreeAddress(setup.provider, options), setup);
+        return on(Device.open(setup.provider, options), setup);
     }
 
-    /** On a device that is open, which it closes. */
+    /** Starts it on a device that is open, which it closes. */
     static TargetNode on(Device device, Setup setup) throws IOException {
         try {
             return new TargetNode(setup, device);
         } catch (IOException | RuntimeException e) {
             device.close();
             throw e;
-        }
-    }
-
-    private static Device openOnFreeAddress(String provider, DeviceOptions options) throws IOException {
-        for (int left = ADDRESS_TRIES; ; left--) {
-            try {
-                return Device.open(provider, options.withLocalAddress(randomLoopbackAddress()));
-            } catch (VerbsException e) {
-                if (left == 0) {
-                    throw e;
-                }
-            }
         }
     }
 
@@ -165,8 +166,10 @@ final class TargetNode implements AutoCloseable {
     /** Waits until hosts that have gone have left nothing behind. */
     void awaitNothingLeft() {
         Await.until(
-                "the target has no queue and lends no data buffer",
-                () -> statistics().queues() == 0 && statistics().buffersInUse() == 0,
+                "the target has no queue, no memory of one, and lends no data buffer",
+                () -> statistics().queues() == 0
+                        && statistics().queueMemoryBytes() == 0
+                        && statistics().buffersInUse() == 0,
                 this::statistics);
     }
 

@@ -87,28 +87,29 @@ class TwoProcessTest {
     }
 
     @Test
-    void whatWasFlushedOutlivesTheTarget() throws IOException {
-        Path disk = folder.resolve("disk.img");
-        String spec = "file:" + disk + ",size=16M";
+    void whatWasFlushedOutlivesTheTargetAndTheHostFindsItAgain() throws Exception {
+        String[] options = {"--nqn", TargetNode.NQN, "--ns", "file:" + folder.resolve("disk.img") + ",size=16M"};
         byte[] data = new byte[8 * MIB];
         new Random(SEED).nextBytes(data);
-        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", spec);
-                Host host = open(target, ThreadingMode.LANE_THREADS);
-                Controller controller = host.connect(target.address(), TargetNode.NQN)) {
-            Namespace namespace = controller.namespace(1);
-            namespace.write(0, MemorySegment.ofArray(data));
-            namespace.flush();
+        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, options);
+                Host host = open(target, ThreadingMode.LANE_THREADS)) {
+            try (Controller controller = host.connect(target.address(), TargetNode.NQN)) {
+                Namespace namespace = controller.namespace(1);
+                namespace.write(0, MemorySegment.ofArray(data));
+                namespace.flush();
 
-            target.process().kill();
-        }
-        try (NvmfProcess.Serving again = NvmfProcess.serve(folder, "--nqn", TargetNode.NQN, "--ns", spec);
-                Host host = open(again, ThreadingMode.LANE_THREADS);
-                Controller controller = host.connect(again.address(), TargetNode.NQN)) {
-            byte[] found = new byte[data.length];
-            controller.namespace(1).read(0, MemorySegment.ofArray(found));
+                target.process().kill();
+                controller.lost().get(Await.LIMIT.toSeconds(), TimeUnit.SECONDS);
+            }
+            try (NvmfProcess.Serving again =
+                            NvmfProcess.serveAt(folder, target.address().getAddress(), options);
+                    Controller controller = host.connect(again.address(), TargetNode.NQN)) {
+                byte[] found = new byte[data.length];
+                controller.namespace(1).read(0, MemorySegment.ofArray(found));
 
-            assertThat(MemorySegment.ofArray(found).mismatch(MemorySegment.ofArray(data)))
-                    .isEqualTo(-1);
+                assertThat(MemorySegment.ofArray(found).mismatch(MemorySegment.ofArray(data)))
+                        .isEqualTo(-1);
+            }
         }
     }
 
@@ -189,6 +190,42 @@ class TwoProcessTest {
                 controller.namespace(TargetNode.NSID).read(0, MemorySegment.ofArray(new byte[MIB]));
             }
             node.awaitNothingLeft();
+        }
+    }
+
+    @Test
+    void targetClosesWhoseHostsHaveJustBeenKilled() throws Exception {
+        try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 16 * MIB))) {
+            String address = node.address().getAddress().getHostAddress();
+            String port = Integer.toString(node.address().getPort());
+            try (NvmfProcess bench = NvmfProcess.start(
+                    folder,
+                    "bench",
+                    "-a",
+                    address,
+                    "-s",
+                    port,
+                    "-n",
+                    TargetNode.NQN,
+                    "--rw",
+                    "randwrite",
+                    "--bs",
+                    "64k",
+                    "--iodepth",
+                    "16",
+                    "--runtime",
+                    "600")) {
+                Await.until(
+                        "the host has sent a hundred commands",
+                        () -> node.statistics().commands() > 100,
+                        () -> node.statistics() + bench.out() + bench.err());
+                bench.kill();
+            }
+
+            node.target().closeAsync().get(Await.LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+            assertThat(node.statistics().queues()).isZero();
+            assertThat(node.statistics().buffersInUse()).isZero();
         }
     }
 
@@ -280,8 +317,12 @@ class TwoProcessTest {
             copy.input().write(new byte[MIB]);
             copy.input().flush();
             target.process().kill();
-            copy.input().write(new byte[MIB]);
-            copy.input().close();
+            try {
+                copy.input().write(new byte[MIB]);
+                copy.input().close();
+            } catch (IOException e) {
+                assertThat(e).as("it may have ended before it reads").hasMessageContaining("Broken pipe");
+            }
 
             NvmfProcess.Result result = copy.result();
             assertThat(result.status()).isEqualTo(1);

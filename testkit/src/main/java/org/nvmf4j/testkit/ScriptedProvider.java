@@ -1,7 +1,5 @@
 package org.nvmf4j.testkit;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -72,12 +70,8 @@ public final class ScriptedProvider implements VerbsProvider {
         }
     }
 
-    /**
-     * A SEND or RDMA WRITE that a device took, in the order of posting.
-     *
-     * @param data what it said when it was posted
-     */
-    public record Posted(boolean inline, byte[] data) {}
+    /** A SEND or RDMA WRITE that a device took. */
+    public record Posted(boolean inline, long lengthBytes) {}
 
     public ScriptedProvider(VerbsProvider below, Script script) {
         this.below = below;
@@ -89,7 +83,7 @@ public final class ScriptedProvider implements VerbsProvider {
         return List.copyOf(asked);
     }
 
-    /** What the devices took. */
+    /** What the devices took, in the order of posting. */
     public List<Posted> posted() {
         return List.copyOf(posted);
     }
@@ -258,7 +252,7 @@ public final class ScriptedProvider implements VerbsProvider {
         private void record(SendWorkRequest first) {
             for (SendWorkRequest request = first; request != null; request = request.next()) {
                 if (request.opcode().canBeInline()) {
-                    posted.add(new Posted(request.inline(), gathered(request)));
+                    posted.add(new Posted(request.inline(), request.lengthBytes()));
                 }
             }
         }
@@ -287,16 +281,5 @@ public final class ScriptedProvider implements VerbsProvider {
         public void close() {
             below.close();
         }
-    }
-
-    private static byte[] gathered(SendWorkRequest request) {
-        byte[] data = new byte[Math.toIntExact(request.lengthBytes())];
-        int at = 0;
-        for (int i = 0; i < request.sgeCount(); i++) {
-            MemorySegment.copy(
-                    request.sgeSegment(i), ValueLayout.JAVA_BYTE, request.sgeOffset(i), data, at, request.sgeLength(i));
-            at += request.sgeLength(i);
-        }
-        return data;
     }
 }
