@@ -11,6 +11,7 @@ import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.host.IoQueue;
 import org.nvmf4j.host.ThreadingMode;
 import org.nvmf4j.testkit.PrivateNetwork;
+import org.nvmf4j.verbs.DeviceOptions;
 
 /** Host and target over IPv6, which needs two addresses where loopback has one: so in a network of their own. */
 class Ipv6Test {
@@ -30,9 +31,9 @@ class Ipv6Test {
         for (int pathMtuBytes : new int[] {1024, 4096}) {
             TargetNode.Setup setup = TargetNode.Setup.of("softroce", 16 << 20).withPathMtuBytes(pathMtuBytes);
             try (TargetNode node = TargetNode.startAt(TARGET, setup);
-                    Host host = node.openHost(HostOptions.builder()
-                            .threading(ThreadingMode.CALLER_THREAD)
-                            .localAddress(HOST));
+                    Host host = node.openHost(
+                            HostOptions.builder().threading(ThreadingMode.CALLER_THREAD),
+                            DeviceOptions.defaults().withLocalAddress(HOST));
                     Controller controller = host.connect(node.address(), TargetNode.NQN);
                     IoQueue queue = controller.openIoQueue();
                     RandomIo io = new RandomIo(

@@ -68,8 +68,8 @@ final class NvmfProcess implements AutoCloseable {
                 .filter(line -> line.startsWith("SigIgn:"))
                 .findFirst()
                 .orElse("SigIgn: 0");
-        boolean interrupt =
-                (Long.parseUnsignedLong(ignored.substring("SigIgn:".length()).strip(), 16) & 1L << SIGINT - 1) != 0;
+        long mask = Long.parseUnsignedLong(ignored.substring("SigIgn:".length()).strip(), 16);
+        boolean interrupt = (mask & (1L << (SIGINT - 1))) != 0;
         return interrupt ? List.of("env", "--default-signal=INT") : List.of();
     }
 
