@@ -10,6 +10,7 @@ import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** A peer's request: answered once by its user, or withdrawn, whichever comes first. */
 final class SoftRoceConnectionRequest implements ProviderConnectionRequest {
@@ -54,7 +55,7 @@ final class SoftRoceConnectionRequest implements ProviderConnectionRequest {
     @Override
     public Connection accept(ProviderQueuePair queuePair, ConnectionParameters parameters, ConnectionHandler handler)
             throws VerbsException {
-        SoftRoceDevice.checkReads(parameters);
+        QueuePairChecks.connect(device.attributes(), parameters);
         SoftRoceQueuePair own = device.ownQueuePair(queuePair);
         own.checkConnectable();
         SoftRoceConnection.checkPrivateData(parameters.privateData(), SoftRoceConnection.REPLY_BYTES);

@@ -1,14 +1,12 @@
 package org.nvmf4j.softroce;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -20,7 +18,6 @@ import org.nvmf4j.roce.cm.CmOptions;
 import org.nvmf4j.roce.cm.ConnectionManager;
 import org.nvmf4j.roce.rc.RcTuning;
 import org.nvmf4j.roce.wire.GsiPacket;
-import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
@@ -30,7 +27,6 @@ import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.FaultOptions;
 import org.nvmf4j.verbs.Listener;
-import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
@@ -39,6 +35,7 @@ import org.nvmf4j.verbs.spi.MemoryTable;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** A RoCEv2 endpoint on UDP port 4791 of one local address: its vectors, registrations and listeners. */
 final class SoftRoceDevice implements ProviderDevice {
@@ -192,7 +189,7 @@ final class SoftRoceDevice implements ProviderDevice {
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
         checkOpen();
-        return new Domain(this);
+        return memory.newDomain();
     }
 
     @Override
@@ -205,32 +202,13 @@ final class SoftRoceDevice implements ProviderDevice {
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
         checkOpen();
-        checkLimit("send work requests", options.maxSendRequests(), MAX_WORK_REQUESTS);
-        checkLimit("receive work requests", options.maxReceiveRequests(), MAX_WORK_REQUESTS);
-        checkLimit("scatter/gather elements", options.maxSge(), MAX_SGE);
-        if (!(domain instanceof Domain d) || d.device != this) {
-            throw new IllegalArgumentException("the protection domain is of another device");
-        }
-        if (!(options.sendQueue() instanceof CompletionRing sends)
-                || !(options.receiveQueue() instanceof CompletionRing receives)
-                || !(sends.vector() instanceof SoftRoceVector vector)
-                || vector.device() != this) {
-            throw new IllegalArgumentException("the completion queues are of another device");
-        }
+        QueuePairChecks.create(attributes, memory, domain, options);
+        SoftRoceVector vector = QueuePairChecks.vector(options, vectors);
+        CompletionRing sends = (CompletionRing) options.sendQueue();
+        CompletionRing receives = (CompletionRing) options.receiveQueue();
         int number = vector.newQueuePairNumber();
         return new SoftRoceQueuePair(
-                vector, number, d, sends, receives, options, Math.min(inlineBytes, MAX_INLINE_BYTES));
-    }
-
-    private static void checkLimit(String what, int asked, int most) throws VerbsException {
-        if (asked > most) {
-            throw new VerbsException("a software RoCE queue pair has at most " + most + " " + what + ", not " + asked);
-        }
-    }
-
-    static void checkReads(ConnectionParameters parameters) throws VerbsException {
-        checkLimit("RDMA READs outstanding", parameters.initiatorDepth(), MAX_READ_REQUESTS);
-        checkLimit("responder resources", parameters.responderResources(), MAX_READ_REQUESTS);
+                vector, number, domain, sends, receives, options, Math.min(inlineBytes, MAX_INLINE_BYTES));
     }
 
     @Override
@@ -241,7 +219,7 @@ final class SoftRoceDevice implements ProviderDevice {
             ConnectionHandler handler)
             throws VerbsException {
         checkOpen();
-        checkReads(parameters);
+        QueuePairChecks.connect(attributes, parameters);
         InetAddress to = remote.getAddress();
         if (to == null) {
             throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
@@ -311,25 +289,6 @@ final class SoftRoceDevice implements ProviderDevice {
         }
         if (tap != null) {
             tap.close();
-        }
-    }
-
-    /** A protection domain is nothing but its identity, which regions and queue pairs share. */
-    static final class Domain implements ProtectionDomain {
-        private final SoftRoceDevice device;
-
-        private Domain(SoftRoceDevice device) {
-            this.device = device;
-        }
-
-        @Override
-        public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
-            return device.memory.register(this, segment, access);
-        }
-
-        @Override
-        public void close() {
-            // Nothing to free: it is gone with its regions.
         }
     }
 

@@ -10,13 +10,50 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.testkit.contract.Fabric.Link;
 import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkOpcode;
 
 /** Send, receive and completion queues: their room, signalling, sharing and polling. */
 interface QueueContract extends ContractSetup {
+    @Test
+    default void aQueuePairBeyondTheDeviceIsRefused() throws Exception {
+        Device device = fabric().host.device;
+        int requests = device.attributes().maxWorkRequests() + 1;
+        int sge = device.attributes().maxSge() + 1;
+        CompletionQueue queue = device.createCompletionQueue(8, 0);
+        for (QueuePairOptions options : List.of(
+                new QueuePairOptions(queue, queue, requests, 1, 1, 0, null),
+                new QueuePairOptions(queue, queue, 1, requests, 1, 0, null),
+                new QueuePairOptions(queue, queue, 1, 1, sge, 0, null))) {
+            assertThatThrownBy(() -> device.createQueuePair(fabric().host.domain, options))
+                    .isInstanceOf(VerbsException.class)
+                    .hasMessageContaining("at most " + (options.maxSge() == sge ? sge - 1 : requests - 1));
+        }
+        queue.close();
+    }
+
+    @Test
+    default void aQueuePairIsMadeOfWhatItsDeviceHas() throws Exception {
+        Node host = fabric().host;
+        CompletionQueue own = host.device.createCompletionQueue(8, 0);
+        CompletionQueue foreign = fabric().target.device.createCompletionQueue(8, 0);
+        assertThatThrownBy(() -> host.device.createQueuePair(
+                        fabric().target.domain, new QueuePairOptions(own, own, 1, 1, 1, 0, null)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("protection domain");
+        assertThatThrownBy(() -> host.device.createQueuePair(
+                        host.domain, new QueuePairOptions(foreign, foreign, 1, 1, 1, 0, null)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("completion queues");
+        own.close();
+        foreign.close();
+    }
+
     @Test
     default void onlySignaledRequestsComplete() throws Exception {
         Link link = fabric().link();

@@ -9,6 +9,7 @@ import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** A REQ: it is answered by the one side or withdrawn by the other, whichever comes first. */
 final class LoopbackConnectionRequest implements ProviderConnectionRequest {
@@ -65,7 +66,7 @@ final class LoopbackConnectionRequest implements ProviderConnectionRequest {
     @Override
     public Connection accept(ProviderQueuePair queuePair, ConnectionParameters answer, ConnectionHandler handler)
             throws VerbsException {
-        LoopbackDevice.checkReads(answer);
+        QueuePairChecks.connect(device.attributes(), answer);
         LoopbackQueuePair own = device.ownQueuePair(queuePair);
         own.checkConnectable();
         byte[] data = LoopbackConnection.pad(answer.privateData(), LoopbackConnection.REPLY_BYTES);

@@ -1,16 +1,13 @@
 package org.nvmf4j.verbs.loopback;
 
-import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
-import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
@@ -19,7 +16,6 @@ import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.Listener;
-import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.RejectReason;
@@ -29,6 +25,7 @@ import org.nvmf4j.verbs.spi.MemoryTable;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** One device: its vectors, its registrations and its listeners. */
 final class LoopbackDevice implements ProviderDevice {
@@ -83,7 +80,7 @@ final class LoopbackDevice implements ProviderDevice {
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
         checkOpen();
-        return new Domain(this);
+        return memory.newDomain();
     }
 
     @Override
@@ -96,32 +93,13 @@ final class LoopbackDevice implements ProviderDevice {
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
         checkOpen();
-        checkLimit("send work requests", options.maxSendRequests(), MAX_WORK_REQUESTS);
-        checkLimit("receive work requests", options.maxReceiveRequests(), MAX_WORK_REQUESTS);
-        checkLimit("scatter/gather elements", options.maxSge(), MAX_SGE);
-        if (!(domain instanceof Domain d) || d.device != this) {
-            throw new IllegalArgumentException("the protection domain is of another device");
-        }
-        if (!(options.sendQueue() instanceof CompletionRing sends)
-                || !(options.receiveQueue() instanceof CompletionRing receives)
-                || !(sends.vector() instanceof LoopbackVector vector)
-                || vector.device() != this) {
-            throw new IllegalArgumentException("the completion queues are of another device");
-        }
+        QueuePairChecks.create(attributes, memory, domain, options);
+        LoopbackVector vector = QueuePairChecks.vector(options, vectors);
+        CompletionRing sends = (CompletionRing) options.sendQueue();
+        CompletionRing receives = (CompletionRing) options.receiveQueue();
         int number = vector.uniqueNumber(nextNumber);
         return new LoopbackQueuePair(
-                vector, d, sends, receives, options, number, Math.min(inlineBytes, MAX_INLINE_BYTES));
-    }
-
-    private static void checkLimit(String what, int asked, int most) throws VerbsException {
-        if (asked > most) {
-            throw new VerbsException("a loopback queue pair has at most " + most + " " + what + ", not " + asked);
-        }
-    }
-
-    static void checkReads(ConnectionParameters parameters) throws VerbsException {
-        checkLimit("RDMA READs outstanding", parameters.initiatorDepth(), MAX_READ_REQUESTS);
-        checkLimit("responder resources", parameters.responderResources(), MAX_READ_REQUESTS);
+                vector, domain, sends, receives, options, number, Math.min(inlineBytes, MAX_INLINE_BYTES));
     }
 
     @Override
@@ -132,7 +110,7 @@ final class LoopbackDevice implements ProviderDevice {
             ConnectionHandler handler)
             throws VerbsException {
         checkOpen();
-        checkReads(parameters);
+        QueuePairChecks.connect(attributes, parameters);
         if (remote.isUnresolved()) {
             throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
         }
@@ -198,25 +176,6 @@ final class LoopbackDevice implements ProviderDevice {
             for (LoopbackVector vector : vectors) {
                 vector.shutDown();
             }
-        }
-    }
-
-    /** A protection domain is nothing but its identity, which regions and queue pairs share. */
-    static final class Domain implements ProtectionDomain {
-        private final LoopbackDevice device;
-
-        private Domain(LoopbackDevice device) {
-            this.device = device;
-        }
-
-        @Override
-        public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
-            return device.memory.register(this, segment, access);
-        }
-
-        @Override
-        public void close() {
-            // Nothing to free: it is gone with its regions.
         }
     }
 

@@ -11,6 +11,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
@@ -42,7 +43,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
     private static final long ACK_TIMEOUT_NANOS = TimeUnit.MICROSECONDS.toNanos(67_109);
 
     private final LoopbackVector vector;
-    private final LoopbackDevice.Domain domain;
+    private final ProtectionDomain domain;
     private final CompletionRing sendRing;
     private final CompletionRing receiveRing;
     private final @Nullable Object context;
@@ -77,7 +78,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
 
     LoopbackQueuePair(
             LoopbackVector vector,
-            LoopbackDevice.Domain domain,
+            ProtectionDomain domain,
             CompletionRing sendRing,
             CompletionRing receiveRing,
             QueuePairOptions options,
@@ -104,7 +105,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         return vector;
     }
 
-    LoopbackDevice.Domain domain() {
+    ProtectionDomain domain() {
         return domain;
     }
 

@@ -30,6 +30,16 @@ public final class MemoryTable {
         used.set(0); // no key is 0: that means "none"
     }
 
+    /** A protection domain whose regions are in this table. */
+    public ProtectionDomain newDomain() {
+        return new Domain();
+    }
+
+    /** Whether it is a protection domain of this table. */
+    public boolean owns(ProtectionDomain domain) {
+        return domain instanceof Domain one && one.table() == this;
+    }
+
     /** Registers native memory for a domain; see {@link ProtectionDomain#register}. */
     public synchronized MemoryRegion register(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
             throws VerbsException {
@@ -175,6 +185,23 @@ public final class MemoryTable {
         @Override
         public void close() {
             remove(this);
+        }
+    }
+
+    /** Nothing but its identity, which regions and queue pairs share. */
+    private final class Domain implements ProtectionDomain {
+        MemoryTable table() {
+            return MemoryTable.this;
+        }
+
+        @Override
+        public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
+            return MemoryTable.this.register(this, segment, access);
+        }
+
+        @Override
+        public void close() {
+            // Nothing to free: it is gone with its regions.
         }
     }
 }
