@@ -26,8 +26,8 @@ interface AllocationContract extends ContractSetup {
         // Both run on this thread without the test kit, which keeps a record of everything.
         fabric().host.endpoints.remove(link.host());
         fabric().target.endpoints.remove(link.target());
-        GuardedMemory local = fabric().host.memory(64 + 20_000);
-        GuardedMemory remote = fabric().target.memory(64 + 20_000);
+        RegisteredMemory local = fabric().host.memory(64 + 20_000);
+        RegisteredMemory remote = fabric().target.memory(64 + 20_000);
         RoundTrips trips = new RoundTrips(link, local, remote);
         trips.run(WARM_UP);
         com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -57,7 +57,7 @@ interface AllocationContract extends ContractSetup {
         private final ReceiveWorkRequest targetReceive = new ReceiveWorkRequest(1);
         private int completions;
 
-        RoundTrips(Link link, GuardedMemory local, GuardedMemory remote) {
+        RoundTrips(Link link, RegisteredMemory local, RegisteredMemory remote) {
             host = link.host();
             target = link.target();
             hostVector = host.sendQueue.vector();

@@ -18,7 +18,7 @@ interface CloseContract extends ContractSetup {
     int BYTES = 50_000;
 
     /** Starts traffic of every kind in both directions. */
-    private static void load(Link link, GuardedMemory hostMemory, GuardedMemory targetMemory) {
+    private static void load(Link link, RegisteredMemory hostMemory, RegisteredMemory targetMemory) {
         link.host().receive(hostMemory, 0, BYTES);
         link.target().receive(targetMemory, 0, BYTES);
         for (int i = 0; i < 3; i++) {
@@ -31,7 +31,7 @@ interface CloseContract extends ContractSetup {
         link.target().send(targetMemory, 0, BYTES);
     }
 
-    private static void close(char what, Endpoint endpoint, GuardedMemory memory) {
+    private static void close(char what, Endpoint endpoint, RegisteredMemory memory) {
         switch (what) {
             case 'c' -> endpoint.connection().close();
             case 'q' -> endpoint.queuePair.close();
@@ -44,8 +44,8 @@ interface CloseContract extends ContractSetup {
             throws VerbsException {
         Fabric fabric = fabric();
         Link link = fabric.link(Fabric.parameters(1, 7));
-        GuardedMemory hostMemory = fabric.host.memory(BYTES);
-        GuardedMemory targetMemory = fabric.target.memory(BYTES);
+        RegisteredMemory hostMemory = fabric.host.memory(BYTES);
+        RegisteredMemory targetMemory = fabric.target.memory(BYTES);
         load(link, hostMemory, targetMemory);
         for (int step = 0; step < 6; step++) {
             for (int i = 0; i < turns; i++) {
@@ -86,8 +86,8 @@ interface CloseContract extends ContractSetup {
             for (int turns = 0; turns < 3; turns++) {
                 Fabric fabric = newFabric(1);
                 Link link = fabric.link(Fabric.parameters(1, 7));
-                GuardedMemory hostMemory = fabric.host.memory(BYTES);
-                GuardedMemory targetMemory = fabric.target.memory(BYTES);
+                RegisteredMemory hostMemory = fabric.host.memory(BYTES);
+                RegisteredMemory targetMemory = fabric.target.memory(BYTES);
                 load(link, hostMemory, targetMemory);
                 for (int i = 0; i < turns; i++) {
                     fabric.progress();
@@ -97,7 +97,7 @@ interface CloseContract extends ContractSetup {
                 Endpoint left = hostFirst ? link.target() : link.host();
                 first.progress(); // the other side has requests now that it has not looked at
                 first.closeDevice();
-                GuardedMemory free = hostFirst ? hostMemory : targetMemory;
+                RegisteredMemory free = hostFirst ? hostMemory : targetMemory;
                 free.clear();
                 fabric.idle();
                 free.assertFresh();

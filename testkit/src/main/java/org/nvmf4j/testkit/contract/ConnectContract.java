@@ -214,8 +214,8 @@ interface ConnectContract extends ContractSetup {
     default void theAcceptingSideMaySendAtOnce() throws Exception {
         Endpoint host = fabric().host.endpoint();
         Endpoint target = fabric().target.endpoint();
-        GuardedMemory from = fabric().target.memory(5000);
-        GuardedMemory room = fabric().host.memory(5000);
+        RegisteredMemory from = fabric().target.memory(5000);
+        RegisteredMemory room = fabric().host.memory(5000);
         from.fill(0, 5000, 1);
         host.receive(room, 0, 5000);
         ConnectionRequest request = requestFrom(host, Fabric.PARAMETERS);
@@ -232,8 +232,8 @@ interface ConnectContract extends ContractSetup {
     default void theAcceptingSideIsEstablishedBeforeItsFirstMessage() throws Exception {
         Endpoint host = fabric().host.endpoint();
         Endpoint target = fabric().target.endpoint();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory room = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory room = fabric().target.memory(64);
         target.receive(room, 0, 64);
         fabric().acceptWith(target, Fabric.PARAMETERS);
         fabric().connect(host, Fabric.PARAMETERS);
@@ -288,8 +288,8 @@ interface ConnectContract extends ContractSetup {
         Link link = fabric().link();
         fabric().listener.close();
         fabric().listener.close();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         Completed done = fabric().awaitSentId(link.host(), link.host().write(from, 0, 64, to, 0));
         assertThat(done.status()).isEqualTo(SUCCESS);
     }

@@ -62,8 +62,8 @@ interface DisconnectContract extends ContractSetup {
     @Test
     default void disconnectingFlushesWhatIsPostedOnBothSides() throws Exception {
         Link link = fabric().link();
-        GuardedMemory hostMemory = fabric().host.memory(64);
-        GuardedMemory targetMemory = fabric().target.memory(64);
+        RegisteredMemory hostMemory = fabric().host.memory(64);
+        RegisteredMemory targetMemory = fabric().target.memory(64);
         for (int i = 0; i < 3; i++) {
             link.host().receive(hostMemory, 0, 64);
             link.target().receive(targetMemory, 0, 64);
@@ -80,8 +80,8 @@ interface DisconnectContract extends ContractSetup {
     @Test
     default void whatHasCompletedBeforeADisconnectStays() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         link.target().receive(to, 0, 64);
         link.host().send(from, 0, 64);
         fabric().awaitSent(link.host(), 1);
@@ -140,7 +140,7 @@ interface DisconnectContract extends ContractSetup {
     @Test
     default void aPeerWhoseDeviceIsClosedIsNoticed() throws Exception {
         Link link = fabric().link(Fabric.parameters(1, 7));
-        GuardedMemory from = fabric().host.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
         fabric().target.close();
         link.host().send(from, 0, 64);
         fabric().awaitSent(link.host(), 1);
@@ -162,8 +162,8 @@ interface DisconnectContract extends ContractSetup {
     default void connectsAgainAndAgain() throws Exception {
         for (int i = 0; i < 50; i++) {
             Link link = fabric().link();
-            GuardedMemory from = fabric().host.memory(64);
-            GuardedMemory to = fabric().target.memory(64);
+            RegisteredMemory from = fabric().host.memory(64);
+            RegisteredMemory to = fabric().target.memory(64);
             Completed done = fabric().awaitSentId(link.host(), link.host().write(from, 0, 64, to, 0));
             assertThat(done.status()).isEqualTo(SUCCESS);
             if (i % 2 == 0) {

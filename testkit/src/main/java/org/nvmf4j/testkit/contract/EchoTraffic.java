@@ -123,9 +123,9 @@ final class EchoTraffic implements AutoCloseable {
         final CompletableFuture<Void> done;
         final CompletionQueue queue;
         final QueuePair queuePair;
-        final GuardedMemory out;
-        final GuardedMemory in;
-        final GuardedMemory data;
+        final RegisteredMemory out;
+        final RegisteredMemory in;
+        final RegisteredMemory data;
         private final ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
 
         End(Node node, Lane lane, CompletableFuture<Void> done) throws VerbsException {
@@ -134,9 +134,9 @@ final class EchoTraffic implements AutoCloseable {
             queue = node.device.createCompletionQueue(16, lane.vector().index());
             queuePair = node.device.createQueuePair(
                     node.domain, new QueuePairOptions(queue, queue, 8, 4, 1, MESSAGE_BYTES, null));
-            out = new GuardedMemory(node.domain, MESSAGE_BYTES, Node.ALL);
-            in = new GuardedMemory(node.domain, MESSAGE_BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
-            data = new GuardedMemory(node.domain, DATA_BYTES, Node.ALL);
+            out = new RegisteredMemory(node.domain, MESSAGE_BYTES, Node.ALL);
+            in = new RegisteredMemory(node.domain, MESSAGE_BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
+            data = new RegisteredMemory(node.domain, DATA_BYTES, Node.ALL);
             receive.setSge(in.region(), 0, MESSAGE_BYTES);
             queuePair.postReceive(receive);
             lane.add(nowNanos -> queue.poll(16, this::onCompletion));

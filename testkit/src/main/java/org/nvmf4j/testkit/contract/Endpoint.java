@@ -97,7 +97,7 @@ final class Endpoint implements ConnectionHandler {
         return (Endpoint) Objects.requireNonNull(context);
     }
 
-    SendWorkRequest request(WorkOpcode opcode, GuardedMemory from, long offset, int bytes) {
+    SendWorkRequest request(WorkOpcode opcode, RegisteredMemory from, long offset, int bytes) {
         SendWorkRequest request = new SendWorkRequest(MAX_SGE);
         request.id(nextId++);
         request.opcode(opcode);
@@ -106,17 +106,17 @@ final class Endpoint implements ConnectionHandler {
     }
 
     /** Posts a SEND and gives its id, as the next ones do. */
-    long send(GuardedMemory from, long offset, int bytes) {
+    long send(RegisteredMemory from, long offset, int bytes) {
         return post(request(WorkOpcode.SEND, from, offset, bytes));
     }
 
-    long write(GuardedMemory from, long offset, int bytes, GuardedMemory to, long toOffset) {
+    long write(RegisteredMemory from, long offset, int bytes, RegisteredMemory to, long toOffset) {
         SendWorkRequest request = request(WorkOpcode.RDMA_WRITE, from, offset, bytes);
         request.remote(to.address() + toOffset, to.region().rkey());
         return post(request);
     }
 
-    long read(GuardedMemory to, long offset, int bytes, GuardedMemory from, long fromOffset) {
+    long read(RegisteredMemory to, long offset, int bytes, RegisteredMemory from, long fromOffset) {
         SendWorkRequest request = request(WorkOpcode.RDMA_READ, to, offset, bytes);
         request.remote(from.address() + fromOffset, from.region().rkey());
         return post(request);
@@ -127,14 +127,14 @@ final class Endpoint implements ConnectionHandler {
         return request.id();
     }
 
-    ReceiveWorkRequest receiveRequest(GuardedMemory to, long offset, int bytes) {
+    ReceiveWorkRequest receiveRequest(RegisteredMemory to, long offset, int bytes) {
         ReceiveWorkRequest request = new ReceiveWorkRequest(MAX_SGE);
         request.id(nextId++);
         request.setSge(to.region(), offset, bytes);
         return request;
     }
 
-    long receive(GuardedMemory to, long offset, int bytes) {
+    long receive(RegisteredMemory to, long offset, int bytes) {
         ReceiveWorkRequest request = receiveRequest(to, offset, bytes);
         queuePair.postReceive(request);
         return request.id();

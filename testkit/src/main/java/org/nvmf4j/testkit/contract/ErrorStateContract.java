@@ -47,7 +47,7 @@ interface ErrorStateContract extends ContractSetup {
     @Test
     default void sendsOnlyWhenConnected() throws Exception {
         Endpoint host = fabric().host.endpoint();
-        GuardedMemory from = fabric().host.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
         assertThatThrownBy(() -> host.send(from, 0, 64)).isInstanceOf(IllegalStateException.class);
         fabric().connect(host, Fabric.PARAMETERS);
         assertThatThrownBy(() -> host.send(from, 0, 64)).isInstanceOf(IllegalStateException.class);
@@ -58,7 +58,7 @@ interface ErrorStateContract extends ContractSetup {
     @Test
     default void theErrorStateFlushesWhatIsPostedInOrder() throws Exception {
         Link link = fabric().link();
-        GuardedMemory memory = fabric().host.memory(4096);
+        RegisteredMemory memory = fabric().host.memory(4096);
         long[] receives = new long[5];
         long[] sends = new long[5];
         for (int i = 0; i < 5; i++) {
@@ -103,9 +103,9 @@ interface ErrorStateContract extends ContractSetup {
     default void theErrorStateEndsARequestThatIsUnderWayOnce() throws Exception {
         for (int turns = 0; turns < 24; turns++) {
             Link link = fabric().link();
-            GuardedMemory local = fabric().host.memory(100_000);
-            GuardedMemory remote = fabric().target.memory(100_000);
-            GuardedMemory room = fabric().target.memory(100_000);
+            RegisteredMemory local = fabric().host.memory(100_000);
+            RegisteredMemory remote = fabric().target.memory(100_000);
+            RegisteredMemory room = fabric().target.memory(100_000);
             link.target().receive(room, 0, 100_000);
             link.host().write(local, 0, 100_000, remote, 0);
             link.host().read(local, 0, 100_000, remote, 0);
@@ -129,7 +129,7 @@ interface ErrorStateContract extends ContractSetup {
     @Test
     default void postsInTheErrorStateAreFlushed() throws Exception {
         Link link = fabric().link(fabric().host.endpoint(4), fabric().target.endpoint(), Fabric.PARAMETERS);
-        GuardedMemory memory = fabric().host.memory(64);
+        RegisteredMemory memory = fabric().host.memory(64);
         link.host().queuePair.toError();
         for (int i = 1; i <= 20; i++) {
             SendWorkRequest first = link.host().request(WorkOpcode.SEND, memory, 0, 64);
@@ -147,7 +147,7 @@ interface ErrorStateContract extends ContractSetup {
     @Test
     default void aQueuePairThatWasNeverConnectedFlushesItsReceives() throws Exception {
         Endpoint host = fabric().host.endpoint();
-        GuardedMemory memory = fabric().host.memory(64);
+        RegisteredMemory memory = fabric().host.memory(64);
         long id = host.receive(memory, 0, 64);
         host.queuePair.toError();
         fabric().awaitReceived(host, 1);
@@ -158,8 +158,8 @@ interface ErrorStateContract extends ContractSetup {
     @Test
     default void requestsToAPeerInTheErrorStateRunOutOfRetries() throws Exception {
         Link link = fabric().link(Fabric.parameters(1, 7));
-        GuardedMemory memory = fabric().host.memory(64);
-        GuardedMemory room = fabric().target.memory(64);
+        RegisteredMemory memory = fabric().host.memory(64);
+        RegisteredMemory room = fabric().target.memory(64);
         link.target().receive(room, 0, 64);
         link.target().queuePair.toError();
         link.host().send(memory, 0, 64);
@@ -176,8 +176,8 @@ interface ErrorStateContract extends ContractSetup {
     default void requestsToAClosedPeerRunOutOfRetries() throws Exception {
         for (WorkOpcode opcode : new WorkOpcode[] {WorkOpcode.SEND, WorkOpcode.RDMA_WRITE, WorkOpcode.RDMA_READ}) {
             Link link = fabric().link(Fabric.parameters(1, 7));
-            GuardedMemory memory = fabric().host.memory(64);
-            GuardedMemory remote = fabric().target.memory(64);
+            RegisteredMemory memory = fabric().host.memory(64);
+            RegisteredMemory remote = fabric().target.memory(64);
             link.target().queuePair.close();
             SendWorkRequest request = link.host().request(opcode, memory, 0, 64);
             request.remote(remote.address(), remote.region().rkey());
@@ -193,8 +193,8 @@ interface ErrorStateContract extends ContractSetup {
     default void aClosedQueuePairCompletesNothingAndFreesItsBuffers() throws Exception {
         for (int turns = 0; turns < 24; turns++) {
             Link link = fabric().link();
-            GuardedMemory local = fabric().host.memory(300_000);
-            GuardedMemory remote = fabric().target.memory(300_000);
+            RegisteredMemory local = fabric().host.memory(300_000);
+            RegisteredMemory remote = fabric().target.memory(300_000);
             remote.fill(0, 300_000, 1);
             link.host().receive(local, 200_000, 100_000);
             link.host().read(local, 0, 100_000, remote, 0);
@@ -217,7 +217,7 @@ interface ErrorStateContract extends ContractSetup {
         CompletionQueue shared = fabric().host.device.createCompletionQueue(64, 0);
         Endpoint one = fabric().host.endpoint(shared, shared, 8);
         Endpoint two = fabric().host.endpoint(shared, shared, 8);
-        GuardedMemory memory = fabric().host.memory(64);
+        RegisteredMemory memory = fabric().host.memory(64);
         for (int i = 0; i < 3; i++) {
             one.receive(memory, 0, 64);
             two.receive(memory, 0, 64);

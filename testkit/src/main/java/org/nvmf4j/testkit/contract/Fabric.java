@@ -157,7 +157,7 @@ final class Fabric {
         listener.close();
         host.close();
         target.close();
-        host.memories.forEach(GuardedMemory::assertGuards);
-        target.memories.forEach(GuardedMemory::assertGuards);
+        host.memories.forEach(RegisteredMemory::assertGuards);
+        target.memories.forEach(RegisteredMemory::assertGuards);
     }
 }

@@ -14,7 +14,7 @@ import org.nvmf4j.verbs.WorkOpcode;
 
 /** SEND with invalidate. */
 interface InvalidateContract extends ContractSetup {
-    private static long sendWithInvalidate(Endpoint from, GuardedMemory memory, int bytes, int rkey) {
+    private static long sendWithInvalidate(Endpoint from, RegisteredMemory memory, int bytes, int rkey) {
         SendWorkRequest send = from.request(WorkOpcode.SEND_WITH_INVALIDATE, memory, 0, bytes);
         send.invalidateRkey(rkey);
         return from.post(send);
@@ -24,9 +24,9 @@ interface InvalidateContract extends ContractSetup {
     default void invalidatesAKeyAndSaysWhich() throws Exception {
         for (int size : new int[] {0, 16, 10_000}) {
             Link link = fabric().link();
-            GuardedMemory from = fabric().target.memory(10_000);
-            GuardedMemory room = fabric().host.memory(10_000);
-            GuardedMemory exposed = fabric().host.memory(4096);
+            RegisteredMemory from = fabric().target.memory(10_000);
+            RegisteredMemory room = fabric().host.memory(10_000);
+            RegisteredMemory exposed = fabric().host.memory(4096);
             int rkey = exposed.region().rkey();
             from.fill(0, size, size);
             link.host().receive(room, 0, 10_000);
@@ -46,9 +46,9 @@ interface InvalidateContract extends ContractSetup {
     @Test
     default void anInvalidatedKeyOpensNothingAnyMore() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().target.memory(4096);
-        GuardedMemory room = fabric().host.memory(64);
-        GuardedMemory exposed = fabric().host.memory(4096);
+        RegisteredMemory from = fabric().target.memory(4096);
+        RegisteredMemory room = fabric().host.memory(64);
+        RegisteredMemory exposed = fabric().host.memory(4096);
         int rkey = exposed.region().rkey();
         link.host().receive(room, 0, 64);
         sendWithInvalidate(link.target(), from, 16, rkey);
@@ -63,9 +63,9 @@ interface InvalidateContract extends ContractSetup {
     @Test
     default void aNewKeyOpensTheRegionAgain() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().target.memory(4096);
-        GuardedMemory room = fabric().host.memory(64);
-        GuardedMemory exposed = fabric().host.memory(4096);
+        RegisteredMemory from = fabric().target.memory(4096);
+        RegisteredMemory room = fabric().host.memory(64);
+        RegisteredMemory exposed = fabric().host.memory(4096);
         from.fill(0, 4096, 1);
         for (int i = 0; i < 50; i++) {
             int rkey = exposed.region().rkey();
@@ -83,10 +83,10 @@ interface InvalidateContract extends ContractSetup {
 
     @Test
     default void aKeyThatNamesNothingFailsBothEnds() throws Exception {
-        GuardedMemory exposed = fabric().host.memory(4096);
+        RegisteredMemory exposed = fabric().host.memory(4096);
         assertCannotInvalidate(exposed.region().rkey() ^ 1);
         ProtectionDomain other = fabric().host.device.allocateProtectionDomain();
-        GuardedMemory foreign = fabric().host.memory(other, 4096, Node.ALL);
+        RegisteredMemory foreign = fabric().host.memory(other, 4096, Node.ALL);
         assertCannotInvalidate(foreign.region().rkey());
         assertThat(foreign.region().rkey()).as("another domain's key").isNotZero();
         assertThat(exposed.region().rkey()).isNotZero();
@@ -94,8 +94,8 @@ interface InvalidateContract extends ContractSetup {
 
     private void assertCannotInvalidate(int rkey) throws VerbsException {
         Link link = fabric().link(Fabric.parameters(1, 7));
-        GuardedMemory from = fabric().target.memory(64);
-        GuardedMemory room = fabric().host.memory(64);
+        RegisteredMemory from = fabric().target.memory(64);
+        RegisteredMemory room = fabric().host.memory(64);
         link.host().receive(room, 0, 64);
         sendWithInvalidate(link.target(), from, 64, rkey);
         fabric().awaitSent(link.target(), 1);

@@ -28,8 +28,8 @@ interface LocalAccessContract extends ContractSetup {
     int BYTES = 10_000;
 
     private void assertRefusedHere(SendWorkRequest request, Link link) throws VerbsException {
-        GuardedMemory good = fabric().host.memory(64);
-        GuardedMemory room = fabric().target.memory(64);
+        RegisteredMemory good = fabric().host.memory(64);
+        RegisteredMemory room = fabric().target.memory(64);
         link.target().receive(room, 0, 64);
         link.host().send(good, 0, 64);
         link.host().post(request);
@@ -40,9 +40,9 @@ interface LocalAccessContract extends ContractSetup {
         assertThat(link.target().received.getFirst().status()).isEqualTo(SUCCESS);
     }
 
-    private SendWorkRequest request(WorkOpcode opcode, GuardedMemory local, long offset, int bytes, int lkey)
+    private SendWorkRequest request(WorkOpcode opcode, RegisteredMemory local, long offset, int bytes, int lkey)
             throws VerbsException {
-        GuardedMemory remote = fabric().target.memory(BYTES);
+        RegisteredMemory remote = fabric().target.memory(BYTES);
         SendWorkRequest request = new SendWorkRequest(1);
         request.id(77);
         request.opcode(opcode);
@@ -53,7 +53,7 @@ interface LocalAccessContract extends ContractSetup {
 
     @Test
     default void refusesToSendFromMemoryWithAWrongKey() throws Exception {
-        GuardedMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES);
         int wrong = local.region().lkey() ^ 1;
         assertRefusedHere(request(WorkOpcode.SEND, local, 0, BYTES, wrong), fabric().link());
         assertRefusedHere(request(WorkOpcode.RDMA_WRITE, local, 0, BYTES, wrong), fabric().link());
@@ -63,7 +63,7 @@ interface LocalAccessContract extends ContractSetup {
 
     @Test
     default void refusesToSendMoreThanTheRegionHolds() throws Exception {
-        GuardedMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES);
         int lkey = local.region().lkey();
         assertRefusedHere(request(WorkOpcode.SEND, local, 1, BYTES, lkey), fabric().link());
         assertRefusedHere(request(WorkOpcode.RDMA_READ, local, -1, BYTES, lkey), fabric().link());
@@ -72,14 +72,14 @@ interface LocalAccessContract extends ContractSetup {
     @Test
     default void refusesALocalKeyOfAnotherProtectionDomain() throws Exception {
         ProtectionDomain other = fabric().host.device.allocateProtectionDomain();
-        GuardedMemory local = fabric().host.memory(other, BYTES, Node.ALL);
+        RegisteredMemory local = fabric().host.memory(other, BYTES, Node.ALL);
         assertRefusedHere(
                 request(WorkOpcode.SEND, local, 0, BYTES, local.region().lkey()), fabric().link());
     }
 
     @Test
     default void refusesToReadIntoMemoryThatTheDeviceMayNotWrite() throws Exception {
-        GuardedMemory local = fabric().host.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
+        RegisteredMemory local = fabric().host.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
         assertRefusedHere(
                 request(WorkOpcode.RDMA_READ, local, 0, BYTES, local.region().lkey()), fabric().link());
         local.assertFresh();
@@ -88,8 +88,8 @@ interface LocalAccessContract extends ContractSetup {
     @Test
     default void readingIsAllowedWithoutAnyRight() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
-        GuardedMemory remote = fabric().target.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
+        RegisteredMemory remote = fabric().target.memory(BYTES);
         local.fill(0, BYTES, 4);
         Completed done = fabric().awaitSentId(link.host(), link.host().write(local, 0, BYTES, remote, 0));
         assertThat(done.status()).isEqualTo(SUCCESS);
@@ -98,15 +98,15 @@ interface LocalAccessContract extends ContractSetup {
 
     @Test
     default void aReceiveWithAWrongKeyFailsBothEnds() throws Exception {
-        GuardedMemory room = fabric().target.memory(BYTES);
-        GuardedMemory readOnly = fabric().target.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
+        RegisteredMemory room = fabric().target.memory(BYTES);
+        RegisteredMemory readOnly = fabric().target.memory(BYTES, EnumSet.noneOf(AccessFlag.class));
         assertReceiveFails(room, room.region().lkey() ^ 1);
         assertReceiveFails(readOnly, readOnly.region().lkey());
     }
 
-    private void assertReceiveFails(GuardedMemory room, int lkey) throws VerbsException {
+    private void assertReceiveFails(RegisteredMemory room, int lkey) throws VerbsException {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(BYTES);
+        RegisteredMemory from = fabric().host.memory(BYTES);
         from.fill(0, BYTES, 1);
         ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
         receive.addSge(room.segment(), 0, BYTES, lkey);
@@ -125,8 +125,8 @@ interface LocalAccessContract extends ContractSetup {
     default void aMessageLongerThanItsReceiveFailsBothEnds() throws Exception {
         for (int size : new int[] {65, 5000, BYTES}) {
             Link link = fabric().link();
-            GuardedMemory from = fabric().host.memory(BYTES);
-            GuardedMemory room = fabric().target.memory(BYTES);
+            RegisteredMemory from = fabric().host.memory(BYTES);
+            RegisteredMemory room = fabric().target.memory(BYTES);
             long receive = link.target().receive(room, 0, 64);
             long next = link.target().receive(room, 0, 64);
             link.host().send(from, 0, size);

@@ -16,7 +16,7 @@ final class Node {
     final Device device;
     final ProtectionDomain domain;
     final List<Endpoint> endpoints = new ArrayList<>();
-    final List<GuardedMemory> memories = new ArrayList<>();
+    final List<RegisteredMemory> memories = new ArrayList<>();
     /** The vector whose progress runs, or −1. */
     int progressing = -1;
 
@@ -45,16 +45,16 @@ final class Node {
     }
 
     /** Memory with every right. */
-    GuardedMemory memory(long bytes) throws VerbsException {
+    RegisteredMemory memory(long bytes) throws VerbsException {
         return memory(bytes, ALL);
     }
 
-    GuardedMemory memory(long bytes, EnumSet<AccessFlag> access) throws VerbsException {
+    RegisteredMemory memory(long bytes, EnumSet<AccessFlag> access) throws VerbsException {
         return memory(domain, bytes, access);
     }
 
-    GuardedMemory memory(ProtectionDomain of, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
-        GuardedMemory memory = new GuardedMemory(of, bytes, access);
+    RegisteredMemory memory(ProtectionDomain of, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
+        RegisteredMemory memory = new RegisteredMemory(of, bytes, access);
         memories.add(memory);
         return memory;
     }
@@ -89,7 +89,7 @@ final class Node {
             return;
         }
         List.copyOf(endpoints).forEach(Endpoint::close);
-        memories.forEach(GuardedMemory::close);
+        memories.forEach(RegisteredMemory::close);
         domain.close();
         closeDevice();
     }

@@ -57,8 +57,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void onlySignaledRequestsComplete() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(4096);
-        GuardedMemory to = fabric().target.memory(4096);
+        RegisteredMemory from = fabric().host.memory(4096);
+        RegisteredMemory to = fabric().target.memory(4096);
         for (int round = 0; round < 10; round++) {
             for (int i = 0; i < 7; i++) {
                 SendWorkRequest write = link.host().request(WorkOpcode.RDMA_WRITE, from, 0, 4096);
@@ -76,7 +76,7 @@ interface QueueContract extends ContractSetup {
     @Test
     default void aFailureCompletesEvenIfNotSignaled() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
         SendWorkRequest write = link.host().request(WorkOpcode.RDMA_WRITE, from, 0, 64);
         write.remote(0x1000, 0x1234);
         write.signaled(false);
@@ -87,8 +87,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void aFullSendQueueTakesNothingOfAChain() throws Exception {
         Link link = fabric().link(fabric().host.endpoint(4), fabric().target.endpoint(), Fabric.PARAMETERS);
-        GuardedMemory from = fabric().host.memory(4096);
-        GuardedMemory to = fabric().target.memory(4096);
+        RegisteredMemory from = fabric().host.memory(4096);
+        RegisteredMemory to = fabric().target.memory(4096);
         for (int round = 1; round <= 3; round++) {
             for (int i = 0; i < 3; i++) {
                 link.host().write(from, 0, 64, to, 0);
@@ -111,8 +111,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void aFullReceiveQueueTakesNothingOfAChain() throws Exception {
         Link link = fabric().link(fabric().host.endpoint(), fabric().target.endpoint(4), Fabric.PARAMETERS);
-        GuardedMemory from = fabric().host.memory(4096);
-        GuardedMemory to = fabric().target.memory(4096);
+        RegisteredMemory from = fabric().host.memory(4096);
+        RegisteredMemory to = fabric().target.memory(4096);
         for (int i = 0; i < 3; i++) {
             link.target().receive(to, 0, 64);
         }
@@ -135,8 +135,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void postsChainsOfReceives() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(3 * 64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(3 * 64);
         ReceiveWorkRequest third = link.target().receiveRequest(to, 128, 64);
         ReceiveWorkRequest second = link.target().receiveRequest(to, 64, 64);
         second.next(third);
@@ -159,8 +159,8 @@ interface QueueContract extends ContractSetup {
                 fabric().link(fabric().host.endpoint(), fabric().target.endpoint(shared, shared, 8), Fabric.PARAMETERS);
         Link two =
                 fabric().link(fabric().host.endpoint(), fabric().target.endpoint(shared, shared, 8), Fabric.PARAMETERS);
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         one.target().receive(to, 0, 64);
         two.target().receive(to, 0, 64);
         two.host().send(from, 0, 2);
@@ -183,8 +183,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void pollHandsOverNoMoreThanAskedFor() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         fabric().host.endpoints.remove(link.host());
         for (int i = 0; i < 10; i++) {
             link.host().write(from, 0, 64, to, 0);
@@ -203,8 +203,8 @@ interface QueueContract extends ContractSetup {
     @Test
     default void aHandlerMayPostAndClose() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         fabric().host.endpoints.remove(link.host());
         List<Long> ids = new ArrayList<>();
         link.host().write(from, 0, 64, to, 0);
@@ -234,8 +234,8 @@ interface QueueContract extends ContractSetup {
         CompletionQueue small = fabric().host.device.createCompletionQueue(4, 0);
         Endpoint host = fabric().host.endpoint(small, small, 2 * small.capacity() + 1);
         fabric().link(host, fabric().target.endpoint(), Fabric.PARAMETERS);
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         fabric().host.endpoints.remove(host); // nobody polls
         for (int i = 0; i <= small.capacity(); i++) {
             host.write(from, 0, 64, to, 0);

@@ -14,8 +14,8 @@ interface ReceiverNotReadyContract extends ContractSetup {
     @Test
     default void aMessageWaitsForALateReceive() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(10_000);
-        GuardedMemory to = fabric().target.memory(10_000);
+        RegisteredMemory from = fabric().host.memory(10_000);
+        RegisteredMemory to = fabric().target.memory(10_000);
         from.fill(0, 10_000, 1);
         link.host().send(from, 0, 10_000);
         fabric().idle();
@@ -32,8 +32,8 @@ interface ReceiverNotReadyContract extends ContractSetup {
     default void waitingMessagesTakeTheirReceivesInOrder() throws Exception {
         Link link = fabric().link();
         int count = 8;
-        GuardedMemory from = fabric().host.memory(count * 5000L);
-        GuardedMemory to = fabric().target.memory(count * 5000L);
+        RegisteredMemory from = fabric().host.memory(count * 5000L);
+        RegisteredMemory to = fabric().target.memory(count * 5000L);
         for (int i = 0; i < count; i++) {
             from.fill(i * 5000L, 5000 - i, i);
             link.host().send(from, i * 5000L, 5000 - i);
@@ -55,8 +55,8 @@ interface ReceiverNotReadyContract extends ContractSetup {
     @Test
     default void writesAndReadsNeedNoReceive() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(4096);
-        GuardedMemory remote = fabric().target.memory(4096);
+        RegisteredMemory local = fabric().host.memory(4096);
+        RegisteredMemory remote = fabric().target.memory(4096);
         local.fill(0, 4096, 1);
         link.host().write(local, 0, 4096, remote, 0);
         link.host().read(local, 0, 4096, remote, 0);
@@ -68,7 +68,7 @@ interface ReceiverNotReadyContract extends ContractSetup {
     @Test
     default void withoutRetriesAMessageFailsAndTheRestIsFlushed() throws Exception {
         Link link = fabric().link(Fabric.parameters(7, 0));
-        GuardedMemory from = fabric().host.memory(4096);
+        RegisteredMemory from = fabric().host.memory(4096);
         link.host().send(from, 0, 4096);
         link.host().send(from, 0, 10);
         fabric().awaitSent(link.host(), 2);
@@ -81,7 +81,7 @@ interface ReceiverNotReadyContract extends ContractSetup {
     @Test
     default void afterFiniteRetriesAMessageFails() throws Exception {
         Link link = fabric().link(Fabric.parameters(7, 1));
-        GuardedMemory from = fabric().host.memory(4096);
+        RegisteredMemory from = fabric().host.memory(4096);
         link.host().send(from, 0, 64);
         fabric().awaitSent(link.host(), 1);
         assertThat(link.host().sent.getFirst().status()).isEqualTo(RNR_RETRY_EXCEEDED);
@@ -95,8 +95,8 @@ interface ReceiverNotReadyContract extends ContractSetup {
         fabric().acceptWith(target, Fabric.parameters(7, 7));
         fabric().connect(host, Fabric.parameters(7, 0));
         fabric().await("the connection", () -> host.isEstablished() && target.isEstablished());
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory to = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory to = fabric().target.memory(64);
         host.send(from, 0, 64);
         fabric().idle();
         assertThat(host.sent).isEmpty();

@@ -20,10 +20,11 @@ interface RemoteAccessContract extends ContractSetup {
     /** More than one packet at every path MTU. */
     int BYTES = 10_000;
 
-    private void assertRefused(WorkOpcode opcode, GuardedMemory victim, long address, int rkey) throws VerbsException {
+    private void assertRefused(WorkOpcode opcode, RegisteredMemory victim, long address, int rkey)
+            throws VerbsException {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(BYTES);
-        GuardedMemory room = fabric().target.memory(64);
+        RegisteredMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory room = fabric().target.memory(64);
         long receive = link.target().receive(room, 0, 64);
         SendWorkRequest request = link.host().request(opcode, local, 0, BYTES);
         request.remote(address, rkey);
@@ -48,14 +49,14 @@ interface RemoteAccessContract extends ContractSetup {
         link.target().close();
     }
 
-    private void assertBothRefused(GuardedMemory victim, long address, int rkey) throws VerbsException {
+    private void assertBothRefused(RegisteredMemory victim, long address, int rkey) throws VerbsException {
         assertRefused(WorkOpcode.RDMA_WRITE, victim, address, rkey);
         assertRefused(WorkOpcode.RDMA_READ, victim, address, rkey);
     }
 
     @Test
     default void refusesARkeyThatNamesNothing() throws Exception {
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         assertBothRefused(victim, victim.address(), victim.region().rkey() ^ 1);
         assertBothRefused(victim, victim.address(), victim.region().rkey() ^ 0x4000_0000);
         assertBothRefused(victim, victim.address(), 0);
@@ -63,7 +64,7 @@ interface RemoteAccessContract extends ContractSetup {
 
     @Test
     default void refusesALocalKey() throws Exception {
-        GuardedMemory local = fabric().target.memory(BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
+        RegisteredMemory local = fabric().target.memory(BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE));
         assertThat(local.region().rkey()).isZero();
         assertBothRefused(local, local.address(), local.region().lkey());
     }
@@ -71,13 +72,13 @@ interface RemoteAccessContract extends ContractSetup {
     @Test
     default void refusesAKeyOfAnotherProtectionDomain() throws Exception {
         ProtectionDomain other = fabric().target.device.allocateProtectionDomain();
-        GuardedMemory victim = fabric().target.memory(other, BYTES, Node.ALL);
+        RegisteredMemory victim = fabric().target.memory(other, BYTES, Node.ALL);
         assertBothRefused(victim, victim.address(), victim.region().rkey());
     }
 
     @Test
     default void refusesEveryAddressOutsideTheRegion() throws Exception {
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         int rkey = victim.region().rkey();
         assertBothRefused(victim, victim.address() + 1, rkey);
         assertBothRefused(victim, victim.address() - 1, rkey);
@@ -88,7 +89,7 @@ interface RemoteAccessContract extends ContractSetup {
 
     @Test
     default void refusesRangesThatWrap() throws Exception {
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         int rkey = victim.region().rkey();
         assertBothRefused(victim, -1, rkey);
         assertBothRefused(victim, -BYTES, rkey);
@@ -99,14 +100,14 @@ interface RemoteAccessContract extends ContractSetup {
 
     @Test
     default void refusesARightThatWasNotGranted() throws Exception {
-        GuardedMemory readable =
+        RegisteredMemory readable =
                 fabric().target.memory(BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ));
         assertRefused(
                 WorkOpcode.RDMA_WRITE,
                 readable,
                 readable.address(),
                 readable.region().rkey());
-        GuardedMemory writable =
+        RegisteredMemory writable =
                 fabric().target.memory(BYTES, EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE));
         assertRefused(
                 WorkOpcode.RDMA_READ,
@@ -117,7 +118,7 @@ interface RemoteAccessContract extends ContractSetup {
 
     @Test
     default void refusesTheKeyOfAClosedRegion() throws Exception {
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         int rkey = victim.region().rkey();
         victim.close();
         assertBothRefused(victim, victim.address(), rkey);
@@ -125,13 +126,13 @@ interface RemoteAccessContract extends ContractSetup {
 
     @Test
     default void refusesAKeyThatWasReplaced() throws Exception {
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         int old = victim.region().rkey();
         int fresh = victim.region().renewRkey();
         assertThat(fresh).isNotEqualTo(old).isEqualTo(victim.region().rkey());
         assertBothRefused(victim, victim.address(), old);
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES);
         local.fill(0, BYTES, 1);
         Completed done = fabric().awaitSentId(link.host(), link.host().write(local, 0, BYTES, victim, 0));
         assertThat(done.status()).isEqualTo(SUCCESS);
@@ -141,9 +142,9 @@ interface RemoteAccessContract extends ContractSetup {
     @Test
     default void requestsBeforeARefusedOneAreDone() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(BYTES);
-        GuardedMemory remote = fabric().target.memory(BYTES);
-        GuardedMemory room = fabric().target.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory remote = fabric().target.memory(BYTES);
+        RegisteredMemory room = fabric().target.memory(BYTES);
         local.fill(0, BYTES, 3);
         link.target().receive(room, 0, BYTES);
         link.host().write(local, 0, BYTES, remote, 0);
@@ -163,9 +164,9 @@ interface RemoteAccessContract extends ContractSetup {
     @Test
     default void otherConnectionsDoNotSuffer() throws Exception {
         Link bystander = fabric().link();
-        GuardedMemory victim = fabric().target.memory(BYTES);
+        RegisteredMemory victim = fabric().target.memory(BYTES);
         assertBothRefused(victim, victim.address() + 1, victim.region().rkey());
-        GuardedMemory local = fabric().host.memory(BYTES);
+        RegisteredMemory local = fabric().host.memory(BYTES);
         local.fill(0, BYTES, 9);
         Completed done = fabric().awaitSentId(bystander.host(), bystander.host().write(local, 0, BYTES, victim, 0));
         assertThat(done.status()).isEqualTo(SUCCESS);

@@ -19,7 +19,7 @@ interface ScatterGatherContract extends ContractSetup {
     List<Integer> IN = List.of(4096, 1, 2, 0, 10_000, 2000, 100);
 
     /** Fills a request's list with pieces that lie in reverse order from the end, one byte apart. */
-    private static void addPieces(WorkRequest request, GuardedMemory memory, List<Integer> pieces) {
+    private static void addPieces(WorkRequest request, RegisteredMemory memory, List<Integer> pieces) {
         long end = memory.region().lengthBytes();
         for (int piece : pieces) {
             end -= piece + 1;
@@ -27,7 +27,7 @@ interface ScatterGatherContract extends ContractSetup {
         }
     }
 
-    private static void assertGapsFresh(GuardedMemory memory, List<Integer> pieces) {
+    private static void assertGapsFresh(RegisteredMemory memory, List<Integer> pieces) {
         long end = memory.region().lengthBytes();
         for (int piece : pieces) {
             memory.assertFresh(end - 1, 1);
@@ -45,15 +45,16 @@ interface ScatterGatherContract extends ContractSetup {
     }
 
     /** Writes a contiguous pattern to the pieces' places. */
-    private static void fillPieces(GuardedMemory memory, GuardedMemory whole, List<Integer> pieces) {
+    private static void fillPieces(RegisteredMemory memory, RegisteredMemory whole, List<Integer> pieces) {
         copyPieces(whole, memory, pieces, true);
     }
 
-    private static void collectPieces(GuardedMemory memory, GuardedMemory whole, List<Integer> pieces) {
+    private static void collectPieces(RegisteredMemory memory, RegisteredMemory whole, List<Integer> pieces) {
         copyPieces(whole, memory, pieces, false);
     }
 
-    private static void copyPieces(GuardedMemory whole, GuardedMemory memory, List<Integer> pieces, boolean toPieces) {
+    private static void copyPieces(
+            RegisteredMemory whole, RegisteredMemory memory, List<Integer> pieces, boolean toPieces) {
         long end = memory.region().lengthBytes();
         long at = 0;
         for (int piece : pieces) {
@@ -72,9 +73,9 @@ interface ScatterGatherContract extends ContractSetup {
         int total = sum(OUT);
         assertThat(sum(IN)).isEqualTo(total);
         Link link = fabric().link();
-        GuardedMemory whole = fabric().host.memory(total);
-        GuardedMemory out = fabric().host.memory(total + 64);
-        GuardedMemory in = fabric().target.memory(total + 64);
+        RegisteredMemory whole = fabric().host.memory(total);
+        RegisteredMemory out = fabric().host.memory(total + 64);
+        RegisteredMemory in = fabric().target.memory(total + 64);
         whole.fill(0, total, 1);
         fillPieces(out, whole, OUT);
         ReceiveWorkRequest receive = new ReceiveWorkRequest(Endpoint.MAX_SGE);
@@ -95,9 +96,9 @@ interface ScatterGatherContract extends ContractSetup {
     default void gathersAWriteAndScattersARead() throws Exception {
         int total = sum(OUT);
         Link link = fabric().link();
-        GuardedMemory whole = fabric().host.memory(total);
-        GuardedMemory local = fabric().host.memory(total + 64);
-        GuardedMemory remote = fabric().target.memory(total);
+        RegisteredMemory whole = fabric().host.memory(total);
+        RegisteredMemory local = fabric().host.memory(total + 64);
+        RegisteredMemory remote = fabric().target.memory(total);
         whole.fill(0, total, 1);
         fillPieces(local, whole, OUT);
         SendWorkRequest write = new SendWorkRequest(Endpoint.MAX_SGE);
@@ -155,8 +156,8 @@ interface ScatterGatherContract extends ContractSetup {
         if (inline == 0) {
             return; // this device grants none: everything goes by reference
         }
-        GuardedMemory from = fabric().host.memory(inline);
-        GuardedMemory to = fabric().target.memory(2L * inline);
+        RegisteredMemory from = fabric().host.memory(inline);
+        RegisteredMemory to = fabric().target.memory(2L * inline);
         from.fill(0, inline, 1);
         link.target().receive(to, 0, inline);
         SendWorkRequest send = new SendWorkRequest(2);
@@ -178,8 +179,8 @@ interface ScatterGatherContract extends ContractSetup {
     @Test
     default void aWorkRequestMayBeChangedWhenItIsPosted() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(3 * 5000);
-        GuardedMemory to = fabric().target.memory(3 * 5000);
+        RegisteredMemory from = fabric().host.memory(3 * 5000);
+        RegisteredMemory to = fabric().target.memory(3 * 5000);
         SendWorkRequest send = new SendWorkRequest(1);
         ReceiveWorkRequest receive = new ReceiveWorkRequest(1);
         for (int i = 0; i < 3; i++) {

@@ -36,8 +36,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void sendsMessagesOfEverySize() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(LARGEST);
-        GuardedMemory to = fabric().target.memory(LARGEST);
+        RegisteredMemory from = fabric().host.memory(LARGEST);
+        RegisteredMemory to = fabric().target.memory(LARGEST);
         for (int size : sizes(link)) {
             from.fill(0, size, size);
             to.clear();
@@ -71,8 +71,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void writesEverySizeAndNothingBeside() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().host.memory(LARGEST);
-        GuardedMemory to = fabric().target.memory(LARGEST + 64);
+        RegisteredMemory from = fabric().host.memory(LARGEST);
+        RegisteredMemory to = fabric().target.memory(LARGEST + 64);
         for (int size : sizes(link)) {
             from.fill(0, size, size);
             to.clear();
@@ -90,8 +90,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void readsEverySizeAndNothingBeside() throws Exception {
         Link link = fabric().link();
-        GuardedMemory to = fabric().host.memory(LARGEST + 64);
-        GuardedMemory from = fabric().target.memory(LARGEST);
+        RegisteredMemory to = fabric().host.memory(LARGEST + 64);
+        RegisteredMemory from = fabric().target.memory(LARGEST);
         for (int size : sizes(link)) {
             from.fill(0, size, size);
             to.clear();
@@ -110,8 +110,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void carriesDataFromTheAcceptingSideToo() throws Exception {
         Link link = fabric().link();
-        GuardedMemory own = fabric().target.memory(8192);
-        GuardedMemory remote = fabric().host.memory(8192);
+        RegisteredMemory own = fabric().target.memory(8192);
+        RegisteredMemory remote = fabric().host.memory(8192);
         own.fill(0, 4096, 1);
         remote.fill(4096, 4096, 2);
         link.target().write(own, 0, 4096, remote, 0);
@@ -125,8 +125,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void movesDataAtOffsetsThatAreNotAligned() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(20_000);
-        GuardedMemory remote = fabric().target.memory(20_000);
+        RegisteredMemory local = fabric().host.memory(20_000);
+        RegisteredMemory remote = fabric().target.memory(20_000);
         for (int shift = 1; shift < 8; shift++) {
             local.clear();
             remote.clear();
@@ -142,10 +142,10 @@ interface TransferContract extends ContractSetup {
     @Test
     default void aMessageArrivesAfterTheWritesThatWerePostedBeforeIt() throws Exception {
         Link link = fabric().link();
-        GuardedMemory from = fabric().target.memory(1 << 17);
-        GuardedMemory to = fabric().host.memory(1 << 17);
-        GuardedMemory message = fabric().target.memory(64);
-        GuardedMemory room = fabric().host.memory(64);
+        RegisteredMemory from = fabric().target.memory(1 << 17);
+        RegisteredMemory to = fabric().host.memory(1 << 17);
+        RegisteredMemory message = fabric().target.memory(64);
+        RegisteredMemory room = fabric().host.memory(64);
         for (int round = 0; round < 20; round++) {
             int size = 1 + round * 6000;
             from.fill(0, size, round);
@@ -172,9 +172,9 @@ interface TransferContract extends ContractSetup {
         Link link = fabric().link();
         int depth = Endpoint.DEFAULT_DEPTH;
         int slot = 20_000;
-        GuardedMemory local = fabric().host.memory((long) depth * slot);
-        GuardedMemory remote = fabric().target.memory((long) depth * slot);
-        GuardedMemory room = fabric().target.memory((long) depth * slot);
+        RegisteredMemory local = fabric().host.memory((long) depth * slot);
+        RegisteredMemory remote = fabric().target.memory((long) depth * slot);
+        RegisteredMemory room = fabric().target.memory((long) depth * slot);
         for (int round = 0; round < 4; round++) {
             int sends = 0;
             link.host().sent.clear();
@@ -230,7 +230,7 @@ interface TransferContract extends ContractSetup {
     }
 
     /** Uses up receives that are still posted. */
-    private void drainReceives(Link link, GuardedMemory from, int count) throws VerbsException {
+    private void drainReceives(Link link, RegisteredMemory from, int count) throws VerbsException {
         int before = link.target().received.size();
         int sentBefore = link.host().sent.size();
         for (int i = 0; i < count; i++) {
@@ -245,10 +245,10 @@ interface TransferContract extends ContractSetup {
         Link link = fabric().link();
         int depth = Endpoint.DEFAULT_DEPTH;
         int size = 5000;
-        GuardedMemory hostOut = fabric().host.memory((long) depth * size);
-        GuardedMemory hostIn = fabric().host.memory((long) depth * size);
-        GuardedMemory targetOut = fabric().target.memory((long) depth * size);
-        GuardedMemory targetIn = fabric().target.memory((long) depth * size);
+        RegisteredMemory hostOut = fabric().host.memory((long) depth * size);
+        RegisteredMemory hostIn = fabric().host.memory((long) depth * size);
+        RegisteredMemory targetOut = fabric().target.memory((long) depth * size);
+        RegisteredMemory targetIn = fabric().target.memory((long) depth * size);
         for (int round = 1; round <= 5; round++) {
             for (int i = 0; i < depth; i++) {
                 link.host().receive(hostIn, (long) i * size, size);
@@ -275,9 +275,9 @@ interface TransferContract extends ContractSetup {
     default void aDeepQueuePostedAtOnceIsWorkedOff() throws Exception {
         int depth = 1000;
         Link link = fabric().link(fabric().host.endpoint(depth), fabric().target.endpoint(depth), Fabric.PARAMETERS);
-        GuardedMemory from = fabric().host.memory(depth * 64L);
-        GuardedMemory to = fabric().target.memory(depth * 64L);
-        GuardedMemory room = fabric().target.memory(depth * 64L);
+        RegisteredMemory from = fabric().host.memory(depth * 64L);
+        RegisteredMemory to = fabric().target.memory(depth * 64L);
+        RegisteredMemory room = fabric().target.memory(depth * 64L);
         for (int i = 0; i < depth; i++) {
             from.fill(i * 64L, 64, i);
             if (i % 2 == 0) {
@@ -300,8 +300,8 @@ interface TransferContract extends ContractSetup {
         Link link = fabric().link();
         int count = Endpoint.DEFAULT_DEPTH;
         int size = 9000;
-        GuardedMemory to = fabric().host.memory((long) count * size);
-        GuardedMemory from = fabric().target.memory((long) count * size);
+        RegisteredMemory to = fabric().host.memory((long) count * size);
+        RegisteredMemory from = fabric().target.memory((long) count * size);
         for (int i = 0; i < count; i++) {
             from.fill((long) i * size, size, i);
             link.host().read(to, (long) i * size, size, from, (long) i * size);
@@ -317,8 +317,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void aReadWithoutInitiatorDepthFails() throws Exception {
         Link link = fabric().link(new ConnectionParameters(new byte[0], Fabric.READS, 0, 7, 7));
-        GuardedMemory local = fabric().host.memory(64);
-        GuardedMemory remote = fabric().target.memory(64);
+        RegisteredMemory local = fabric().host.memory(64);
+        RegisteredMemory remote = fabric().target.memory(64);
         long write = link.host().write(local, 0, 64, remote, 0);
         long read = link.host().read(local, 0, 64, remote, 0);
         assertThat(fabric().awaitSentId(link.host(), write).status()).isEqualTo(SUCCESS);
@@ -329,8 +329,8 @@ interface TransferContract extends ContractSetup {
     @Test
     default void manyConnectionsCarryTheirOwnData() throws Exception {
         int count = 100;
-        GuardedMemory out = fabric().host.memory(count * 4096L);
-        GuardedMemory in = fabric().target.memory(count * 4096L);
+        RegisteredMemory out = fabric().host.memory(count * 4096L);
+        RegisteredMemory in = fabric().target.memory(count * 4096L);
         Link[] links = new Link[count];
         for (int i = 0; i < count; i++) {
             links[i] = fabric().link(fabric().host.endpoint(4), fabric().target.endpoint(4), Fabric.PARAMETERS);

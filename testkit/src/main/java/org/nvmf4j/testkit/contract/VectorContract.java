@@ -17,8 +17,8 @@ interface VectorContract extends ContractSetup {
         int hostVectors = fabric.host.device.attributes().vectors();
         int targetVectors = fabric.target.device.attributes().vectors();
         assertThat(hostVectors).isBetween(1, 3);
-        GuardedMemory from = fabric.host.memory(9000);
-        GuardedMemory to = fabric.target.memory(9000);
+        RegisteredMemory from = fabric.host.memory(9000);
+        RegisteredMemory to = fabric.target.memory(9000);
         for (int h = 0; h < hostVectors; h++) {
             for (int t = 0; t < targetVectors; t++) {
                 Link link = fabric.link(

@@ -109,9 +109,9 @@ class InlineMatrixTest {
     private static void exchange(Fabric fabric, Link link, List<Integer> lengths) throws VerbsException {
         for (int i = 0; i < lengths.size(); i++) {
             int bytes = lengths.get(i);
-            GuardedMemory from = fabric.host.memory(ROOM_BYTES);
-            GuardedMemory message = fabric.target.memory(ROOM_BYTES);
-            GuardedMemory written = fabric.target.memory(ROOM_BYTES);
+            RegisteredMemory from = fabric.host.memory(ROOM_BYTES);
+            RegisteredMemory message = fabric.target.memory(ROOM_BYTES);
+            RegisteredMemory written = fabric.target.memory(ROOM_BYTES);
             from.fill(0, bytes, i);
             link.target().receive(message, 0, ROOM_BYTES);
             SendWorkRequest write = gather(WorkOpcode.RDMA_WRITE, from, bytes);
@@ -123,7 +123,7 @@ class InlineMatrixTest {
             fabric.awaitReceived(link.target(), i + 1);
             fabric.awaitSent(link.host(), 2 * (i + 1));
             assertThat(link.target().received.getLast().lengthBytes()).isEqualTo(bytes);
-            for (GuardedMemory copy : List.of(message, written)) {
+            for (RegisteredMemory copy : List.of(message, written)) {
                 copy.assertFilled(0, bytes, i);
                 copy.assertFresh(bytes, ROOM_BYTES - bytes);
             }
@@ -131,7 +131,7 @@ class InlineMatrixTest {
         assertThat(link.host().sent).extracting(Completed::status).containsOnly(WorkCompletionStatus.SUCCESS);
     }
 
-    private static SendWorkRequest gather(WorkOpcode opcode, GuardedMemory from, int bytes) {
+    private static SendWorkRequest gather(WorkOpcode opcode, RegisteredMemory from, int bytes) {
         SendWorkRequest request = new SendWorkRequest(2);
         request.opcode(opcode);
         int head = Math.min(bytes, CAPSULE_BYTES);

@@ -40,8 +40,8 @@ class LoopbackContractTest extends ProviderContractTest {
     @Test
     void hasNoMoreReadsOutstandingThanTheInitiatorDepth() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(64);
-        GuardedMemory remote = fabric().target.memory(64);
+        RegisteredMemory local = fabric().host.memory(64);
+        RegisteredMemory remote = fabric().target.memory(64);
         for (int i = 0; i < 3 * Fabric.READS; i++) {
             link.host().read(local, 0, 64, remote, 0);
         }
@@ -56,8 +56,8 @@ class LoopbackContractTest extends ProviderContractTest {
     @Test
     void sevenRetriesOfAReceiverNotReadyAreForEver() throws Exception {
         Link link = fabric().link(Fabric.parameters(7, 7));
-        GuardedMemory from = fabric().host.memory(64);
-        GuardedMemory room = fabric().target.memory(64);
+        RegisteredMemory from = fabric().host.memory(64);
+        RegisteredMemory room = fabric().target.memory(64);
         link.host().send(from, 0, 64);
         long start = System.nanoTime();
         while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(200)) {
@@ -71,8 +71,8 @@ class LoopbackContractTest extends ProviderContractTest {
     @Test
     void whatThePeerHasDoneSucceedsEvenIfTheErrorStateComesFirst() throws Exception {
         Link link = fabric().link();
-        GuardedMemory local = fabric().host.memory(64);
-        GuardedMemory remote = fabric().target.memory(64);
+        RegisteredMemory local = fabric().host.memory(64);
+        RegisteredMemory remote = fabric().target.memory(64);
         link.host().write(local, 0, 64, remote, 0);
         fabric().host.progress();
         fabric().target.progress();

@@ -6,25 +6,25 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
+import org.nvmf4j.testkit.GuardedMemory;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
 
 /** Registered memory between two zones that are not registered and that nobody may touch. */
-final class GuardedMemory implements AutoCloseable {
+final class RegisteredMemory implements AutoCloseable {
     private static final int GUARD_BYTES = 4096;
-    private static final byte GUARD = (byte) 0xa5;
     /** What fresh registered memory holds. */
     private static final byte FRESH = 0x5a;
 
-    private final MemorySegment all;
+    private final GuardedMemory memory;
     private final MemorySegment inner;
     private final MemoryRegion region;
 
-    GuardedMemory(ProtectionDomain domain, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
-        all = Arena.ofAuto().allocate(bytes + 2L * GUARD_BYTES, 4096).fill(GUARD);
-        inner = all.asSlice(GUARD_BYTES, bytes).fill(FRESH);
+    RegisteredMemory(ProtectionDomain domain, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
+        memory = new GuardedMemory(Arena.ofAuto(), bytes, GUARD_BYTES);
+        inner = memory.segment().fill(FRESH);
         region = domain.register(inner, access);
     }
 
@@ -67,7 +67,11 @@ final class GuardedMemory implements AutoCloseable {
     }
 
     void assertFresh(long offset, long bytes) {
-        assertAll(inner.asSlice(offset, bytes), FRESH, "memory that nothing was to be written to");
+        for (long i = 0; i < bytes; i++) {
+            assertThat(inner.get(ValueLayout.JAVA_BYTE, offset + i) == FRESH)
+                    .as("memory that nothing was to be written to, byte %d", offset + i)
+                    .isTrue();
+        }
     }
 
     void assertFresh() {
@@ -75,16 +79,7 @@ final class GuardedMemory implements AutoCloseable {
     }
 
     void assertGuards() {
-        assertAll(all.asSlice(0, GUARD_BYTES), GUARD, "the zone before a region");
-        assertAll(all.asSlice(GUARD_BYTES + inner.byteSize()), GUARD, "the zone behind a region");
-    }
-
-    private static void assertAll(MemorySegment memory, byte value, String what) {
-        for (long i = 0; i < memory.byteSize(); i++) {
-            assertThat(memory.get(ValueLayout.JAVA_BYTE, i) == value)
-                    .as("%s, byte %d", what, i)
-                    .isTrue();
-        }
+        memory.check();
     }
 
     @Override
