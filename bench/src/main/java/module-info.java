@@ -4,7 +4,7 @@ module org.nvmf4j.bench {
     requires transitive org.nvmf4j.host;
     requires org.nvmf4j.linux;
     requires HdrHistogram;
-    requires tools.jackson.core;
+    requires transitive tools.jackson.core;
 
     exports org.nvmf4j.bench;
 }

@@ -8,17 +8,9 @@ import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 import tools.jackson.core.JsonGenerator;
-import tools.jackson.core.ObjectWriteContext;
-import tools.jackson.core.StreamWriteFeature;
-import tools.jackson.core.json.JsonFactory;
-import tools.jackson.core.util.DefaultPrettyPrinter;
 
 /** A result in fio's JSON, with the members that its readers use; what does not apply is 0. */
 public final class FioJson {
-    private static final double[] PERCENTILES = {
-        1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99
-    };
-
     private FioJson() {}
 
     /**
@@ -28,16 +20,7 @@ public final class FioJson {
      * @param when the run ended
      */
     public static void write(BenchResult result, String version, Instant when, OutputStream out) throws IOException {
-        ObjectWriteContext pretty = new ObjectWriteContext.Base() {
-            @Override
-            public tools.jackson.core.PrettyPrinter getPrettyPrinter() {
-                return new DefaultPrettyPrinter();
-            }
-        };
-        JsonFactory factory = JsonFactory.builder()
-                .disable(StreamWriteFeature.AUTO_CLOSE_TARGET)
-                .build();
-        try (JsonGenerator json = factory.createGenerator(pretty, out)) {
+        try (JsonGenerator json = PrettyJson.generator(out)) {
             document(result, version, when, json);
         }
         out.write('\n');
@@ -112,7 +95,7 @@ public final class FioJson {
         json.writeNumberProperty("N", h.getTotalCount());
         if (any) {
             json.writeObjectPropertyStart("percentile");
-            for (double p : PERCENTILES) {
+            for (double p : Percentiles.fio()) {
                 json.writeNumberProperty(String.format(Locale.ROOT, "%.6f", p), h.getValueAtPercentile(p));
             }
             json.writeEndObject();

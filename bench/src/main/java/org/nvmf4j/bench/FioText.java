@@ -5,9 +5,6 @@ import org.HdrHistogram.Histogram;
 
 /** A result as fio's readers know it. */
 public final class FioText {
-    private static final double[] PERCENTILES = {
-        1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99
-    };
     private static final int PER_LINE = 4;
 
     private FioText() {}
@@ -51,9 +48,10 @@ public final class FioText {
                 h.getMean() / unit,
                 h.getStdDeviation() / unit));
         out.append(format("    clat percentiles (%s):", unitName));
-        for (int i = 0; i < PERCENTILES.length; i++) {
+        double[] percentiles = Percentiles.fio();
+        for (int i = 0; i < percentiles.length; i++) {
             out.append(i % PER_LINE == 0 ? format("%n     | ") : ", ");
-            out.append(format("%5.2fth=[%6s]", PERCENTILES[i], number(h.getValueAtPercentile(PERCENTILES[i]) / unit)));
+            out.append(format("%5.2fth=[%6s]", percentiles[i], number(h.getValueAtPercentile(percentiles[i]) / unit)));
         }
         out.append(format("%n"));
     }

@@ -4,12 +4,8 @@ import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.nvmf4j.bench.PrettyJson;
 import tools.jackson.core.JsonGenerator;
-import tools.jackson.core.ObjectWriteContext;
-import tools.jackson.core.PrettyPrinter;
-import tools.jackson.core.StreamWriteFeature;
-import tools.jackson.core.json.JsonFactory;
-import tools.jackson.core.util.DefaultPrettyPrinter;
 
 /** Named values in order, printed one a line or as JSON. Values are texts, numbers, lists and reports. */
 final class Report {
@@ -51,16 +47,7 @@ final class Report {
     }
 
     void printJson(PrintWriter out) {
-        ObjectWriteContext pretty = new ObjectWriteContext.Base() {
-            @Override
-            public PrettyPrinter getPrettyPrinter() {
-                return new DefaultPrettyPrinter();
-            }
-        };
-        JsonFactory factory = JsonFactory.builder()
-                .disable(StreamWriteFeature.AUTO_CLOSE_TARGET)
-                .build();
-        try (JsonGenerator json = factory.createGenerator(pretty, out)) {
+        try (JsonGenerator json = PrettyJson.generator(out)) {
             write(this, json);
         }
         out.println();
