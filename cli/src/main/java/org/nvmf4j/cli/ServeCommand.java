@@ -82,7 +82,7 @@ final class ServeCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "1024",
             description = "Entries of an I/O queue at most, 2 to 1024 (default: ${DEFAULT-VALUE}).")
-    private int maxQueueSize = TargetOptions.DEFAULT.maxQueueSize();
+    private int maxQueueSize = TargetOptions.defaults().maxQueueSize();
 
     @Option(
             names = "--lanes",
@@ -101,9 +101,10 @@ final class ServeCommand implements Callable<Integer> {
     public @Nullable Integer call() throws IOException {
         List<NamespaceSpec> specs =
                 namespaces.stream().map(NamespaceSpec::parse).toList();
-        TargetOptions options = TargetOptions.DEFAULT
-                .withInCapsuleDataBytes(inCapsuleDataBytes())
-                .withMaxQueueSize(Ranges.require("--max-queue-size", maxQueueSize, 2, 1024));
+        TargetOptions options = TargetOptions.builder()
+                .inCapsuleDataBytes(inCapsuleDataBytes())
+                .maxQueueSize(Ranges.require("--max-queue-size", maxQueueSize, 2, 1024))
+                .build();
         Ranges.require("--lanes", lanes, 1, MAX_LANES);
         PrintWriter err = spec.commandLine().getErr();
         if (options.inCapsuleDataBytes() > TargetOptions.SAFE_IN_CAPSULE_DATA_BYTES) {

@@ -45,7 +45,7 @@ class AllocationTest {
         Backend backend = kind.equals("mem") ? new MemoryBackend(NAMESPACE_BYTES) : new NullBackend(NAMESPACE_BYTES);
         try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 512)
                         .with(backend)
-                        .with(TargetOptions.DEFAULT.withIdle(NEVER_SLEEPS)));
+                        .with(TargetOptions.builder().idle(NEVER_SLEEPS).build()));
                 Host host = node.openHost(HostOptions.builder()
                         .threading(ThreadingMode.CALLER_THREAD)
                         .queueSize(DEPTH + 1));

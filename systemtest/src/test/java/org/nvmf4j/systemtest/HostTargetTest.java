@@ -105,7 +105,8 @@ class HostTargetTest {
     @ParameterizedTest
     @CsvSource({"0,1024", "0,4096", "4096,1024", "4096,4096", "16384,1024", "16384,4096"})
     void dataOfEverySizeArrivesAsItWasSent(int inCapsuleBytes, int pathMtuBytes) throws IOException {
-        TargetOptions options = TargetOptions.DEFAULT.withInCapsuleDataBytes(inCapsuleBytes);
+        TargetOptions options =
+                TargetOptions.builder().inCapsuleDataBytes(inCapsuleBytes).build();
         int[] sizes = {512, 1024, 4096, 4608, 16384, 16896, 65536, 131072, MIB, MIB + 512, 4 * MIB};
         try (TargetNode node = TargetNode.start(setup().with(options).withPathMtuBytes(pathMtuBytes));
                 Host host = node.openHost(HostOptions.builder());
@@ -144,7 +145,8 @@ class HostTargetTest {
     @ParameterizedTest
     @CsvSource({"1,0,4096", "8,16384,1024", "128,0,1024", "128,4096,4096"})
     void dataIsRightAtAnyDepth(int depth, int inCapsuleBytes, int pathMtuBytes) throws IOException {
-        TargetOptions options = TargetOptions.DEFAULT.withInCapsuleDataBytes(inCapsuleBytes);
+        TargetOptions options =
+                TargetOptions.builder().inCapsuleDataBytes(inCapsuleBytes).build();
         try (TargetNode node = TargetNode.start(setup().with(options).withPathMtuBytes(pathMtuBytes));
                 Host host = node.openHost(callerThread().queueSize(depth + 1));
                 Controller controller = connect(host, node);
@@ -169,8 +171,10 @@ class HostTargetTest {
     @Test
     void dataIsRightWhenRequestsWaitForBuffers() throws IOException {
         int depth = 64;
-        TargetOptions options =
-                TargetOptions.DEFAULT.withMaxTransferBytes(128 << 10).withDataBufferBytes(256 << 10);
+        TargetOptions options = TargetOptions.builder()
+                .maxTransferBytes(128 << 10)
+                .dataBufferBytes(256 << 10)
+                .build();
         try (TargetNode node = TargetNode.start(setup().with(options));
                 Host host = node.openHost(callerThread());
                 Controller controller = connect(host, node);
@@ -184,7 +188,8 @@ class HostTargetTest {
 
     @Test
     void dataIsRightWhenRequestsAreSplitIntoManyCommands() throws IOException {
-        try (TargetNode node = TargetNode.start(setup().with(TargetOptions.DEFAULT.withMaxTransferBytes(8192)));
+        try (TargetNode node = TargetNode.start(setup().with(
+                                TargetOptions.builder().maxTransferBytes(8192).build()));
                 Host host = node.openHost(callerThread().queueSize(8));
                 Controller controller = connect(host, node);
                 IoQueue queue = controller.openIoQueue();

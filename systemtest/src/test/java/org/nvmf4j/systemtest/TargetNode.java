@@ -50,7 +50,7 @@ final class TargetNode implements AutoCloseable {
             @Nullable FaultOptions faults,
             Backend backend) {
         static Setup of(String provider, long namespaceBytes) {
-            return new Setup(provider, TargetOptions.DEFAULT, 1, 0, null, new MemoryBackend(namespaceBytes));
+            return new Setup(provider, TargetOptions.defaults(), 1, 0, null, new MemoryBackend(namespaceBytes));
         }
 
         Setup with(TargetOptions newOptions) {

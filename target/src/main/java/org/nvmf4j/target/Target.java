@@ -63,7 +63,7 @@ public final class Target implements AutoCloseable {
     public static final class Builder {
         private record Listening(Device device, List<Lane> lanes, int port) {}
 
-        private TargetOptions options = TargetOptions.DEFAULT;
+        private TargetOptions options = TargetOptions.defaults();
         private final List<Listening> listening = new ArrayList<>();
         private final List<Subsystem> subsystems = new ArrayList<>();
 

@@ -45,7 +45,7 @@ class AdminTest {
     private final Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN, "S123", "a model");
 
     private RawHost open() throws VerbsException {
-        return open(TargetOptions.DEFAULT);
+        return open(TargetOptions.defaults());
     }
 
     private RawHost open(TargetOptions options) throws VerbsException {
@@ -66,7 +66,8 @@ class AdminTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 512, 4096, 8192, 16384})
     void saysHowMuchDataGoesInACapsule(int bytes) throws VerbsException {
-        try (RawHost host = open(TargetOptions.DEFAULT.withInCapsuleDataBytes(bytes))) {
+        try (RawHost host =
+                open(TargetOptions.builder().inCapsuleDataBytes(bytes).build())) {
             RawQueue admin = host.connectAdmin();
             host.identify(admin, 0, Cns.CONTROLLER);
             IdentifyController id = IdentifyController.parse(admin.data.segment(), 0);

@@ -45,7 +45,7 @@ class CapsuleFuzzTest {
         Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
         subsystem.addNamespace(Namespace.of(1, new MemoryBackend(1 << 20)));
         subsystem.addNamespace(Namespace.of(2, new NullBackend(1L << 50)));
-        return new RawHost(TargetOptions.DEFAULT.withDataBufferBytes(1 << 20), 1, subsystem);
+        return new RawHost(TargetOptions.builder().dataBufferBytes(1 << 20).build(), 1, subsystem);
     }
 
     @Test

@@ -31,7 +31,8 @@ class ConnectTest {
 
     private RawHost open() throws VerbsException {
         subsystem.addNamespace(Namespace.of(1, new NullBackend(1 << 20)));
-        return new RawHost(TargetOptions.DEFAULT.withMaxIoQueues(4).withMaxQueueSize(64), 1, subsystem);
+        return new RawHost(
+                TargetOptions.builder().maxIoQueues(4).maxQueueSize(64).build(), 1, subsystem);
     }
 
     static Stream<Arguments> badRequests() {
@@ -68,7 +69,8 @@ class ConnectTest {
     @Test
     void rejectsConnectionsThatTakeMoreMemoryThanAllowed() throws VerbsException, NvmeFormatException {
         subsystem.addNamespace(Namespace.of(1, new NullBackend(1 << 20)));
-        try (RawHost host = new RawHost(TargetOptions.DEFAULT.withQueueMemoryBytes(100_000), 1, subsystem)) {
+        try (RawHost host =
+                new RawHost(TargetOptions.builder().queueMemoryBytes(100_000).build(), 1, subsystem)) {
             RawQueue first = host.connectQueuePair(0, 32);
             RawQueue second = host.tryConnect(32, RawHost.privateData(0, 32), 16);
             RawQueue third = host.tryConnect(32, RawHost.privateData(0, 32), 16);

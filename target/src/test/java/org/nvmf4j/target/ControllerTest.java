@@ -16,7 +16,7 @@ class ControllerTest {
     private final Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
     private final FakeQueue admin = new FakeQueue(0, START);
     private final Controller controller =
-            new Controller(subsystem, 1, RawHost.HOST_NQN, RawHost.HOST_ID, TargetOptions.DEFAULT, 128, admin);
+            new Controller(subsystem, 1, RawHost.HOST_NQN, RawHost.HOST_ID, TargetOptions.defaults(), 128, admin);
 
     @Test
     void hearsTheHostOnEveryQueueAndRemembersWhenItEnds() {

@@ -42,10 +42,11 @@ class DisconnectOrdersTest {
             subsystem.addNamespace(Namespace.of(1, new MemoryBackend(8 << 20)));
             subsystem.addNamespace(Namespace.of(2, manual));
             subsystem.addNamespace(Namespace.of(3, new NullBackend(8 << 20)));
-            TargetOptions options = TargetOptions.DEFAULT
-                    .withDataBufferBytes(8 << 20)
-                    .withMaxIoQueues(100)
-                    .withInCapsuleDataBytes(4096);
+            TargetOptions options = TargetOptions.builder()
+                    .dataBufferBytes(8 << 20)
+                    .maxIoQueues(100)
+                    .inCapsuleDataBytes(4096)
+                    .build();
             host = new RawHost(options, 1 + random.nextInt(3), subsystem);
         }
 

@@ -29,7 +29,7 @@ class EventsAndKeepAliveTest {
 
     private RawHost open() throws VerbsException {
         subsystem.addNamespace(Namespace.of(1, new NullBackend(1 << 20)));
-        return new RawHost(TargetOptions.DEFAULT, 2, subsystem);
+        return new RawHost(TargetOptions.defaults(), 2, subsystem);
     }
 
     private static int[] changedNamespaces(RawHost host, RawQueue admin, boolean rae) throws NvmeFormatException {

@@ -34,7 +34,7 @@ class IoTest {
     private final ManualBackend manual = new ManualBackend(1 << 20);
 
     private RawHost open() throws VerbsException {
-        return open(TargetOptions.DEFAULT);
+        return open(TargetOptions.defaults());
     }
 
     private RawHost open(TargetOptions options) throws VerbsException {
@@ -59,7 +59,8 @@ class IoTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 512, 1024, 4096, 8192, 16384})
     void writesInTheCapsuleUpToItsSizeAndByReadBeyond(int inCapsuleBytes) throws VerbsException {
-        try (RawHost host = open(TargetOptions.DEFAULT.withInCapsuleDataBytes(inCapsuleBytes))) {
+        try (RawHost host =
+                open(TargetOptions.builder().inCapsuleDataBytes(inCapsuleBytes).build())) {
             host.connectAdmin();
             RawQueue io = host.connectIo(1, 16);
             for (int bytes = 512; bytes <= 32768; bytes *= 2) {
@@ -306,7 +307,7 @@ class IoTest {
 
     @Test
     void letsRequestsWaitForBuffersInTheirOrder() throws VerbsException {
-        TargetOptions small = TargetOptions.DEFAULT.withDataBufferBytes(8 << 20);
+        TargetOptions small = TargetOptions.builder().dataBufferBytes(8 << 20).build();
         try (RawHost host = open(small)) {
             host.connectAdmin();
             RawQueue io = host.connectIo(1, 64);

@@ -43,7 +43,8 @@ class LanesTest {
         subsystem.addNamespace(Namespace.builder(2, FileBackend.open(folder.resolve("disk" + seed), options))
                 .blockSizeBytes(4096)
                 .build());
-        TargetOptions target = TargetOptions.DEFAULT.withIdle(IDLE).withDataBufferBytes(8 << 20);
+        TargetOptions target =
+                TargetOptions.builder().idle(IDLE).dataBufferBytes(8 << 20).build();
         try (RawHost host = new RawHost(target, 2, true, subsystem)) {
             host.connectAdmin();
             List<Worker> workers = new ArrayList<>();

@@ -83,7 +83,7 @@ final class RawHost implements AutoCloseable {
     static RawHost withNamespace(Namespace namespace) throws VerbsException {
         Subsystem subsystem = new Subsystem(SUBSYSTEM_NQN);
         subsystem.addNamespace(namespace);
-        return new RawHost(TargetOptions.DEFAULT, 1, subsystem);
+        return new RawHost(TargetOptions.defaults(), 1, subsystem);
     }
 
     Device device() {
