@@ -489,7 +489,7 @@ class HostTargetTest {
                 node.awaitNothingLeft();
             }
             TargetStatistics statistics = node.statistics();
-            assertThat(statistics.controllers()).isEqualTo(3);
+            assertThat(statistics.controllersCreated()).isEqualTo(3);
             assertThat(statistics.connectionsFailed()).isZero();
             assertThat(statistics.keepAliveExpiries()).isZero();
         }
@@ -524,6 +524,7 @@ class HostTargetTest {
                 controllers.add(connect(host, node));
             }
             assertThat(controllers.stream().map(Controller::id).distinct()).hasSize(10);
+            assertThat(node.statistics().controllers()).isEqualTo(10);
             MemorySegment written = Arena.ofAuto().allocate(4096).fill((byte) 7);
             controllers.getFirst().namespace(TargetNode.NSID).write(8, written);
             for (Controller controller : controllers) {

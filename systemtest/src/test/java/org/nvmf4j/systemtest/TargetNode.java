@@ -166,8 +166,9 @@ final class TargetNode implements AutoCloseable {
     /** Waits until hosts that have gone have left nothing behind. */
     void awaitNothingLeft() {
         Await.until(
-                "the target has no queue, no memory of one, and lends no data buffer",
-                () -> statistics().queues() == 0
+                "the target has no controller, no queue, no memory of one, and lends no data buffer",
+                () -> statistics().controllers() == 0
+                        && statistics().queues() == 0
                         && statistics().queueMemoryBytes() == 0
                         && statistics().buffersInUse() == 0,
                 this::statistics);

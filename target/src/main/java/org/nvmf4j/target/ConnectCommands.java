@@ -104,7 +104,7 @@ final class ConnectCommands implements CommandSet {
             return;
         }
         controller.katoMillis(ConnectCommand.katoMillis(request.capsule(), request.at()));
-        statistics.controllers.increment();
+        statistics.controllersCreated.increment();
         connected(request, controller, new AdminCommands(controller, directory));
     }
 

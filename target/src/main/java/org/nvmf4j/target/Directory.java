@@ -36,6 +36,15 @@ final class Directory {
         return subsystems.values();
     }
 
+    /** Controllers of all subsystems, and of discovery. */
+    int controllerCount() {
+        int count = discovery.controllerCount();
+        for (Subsystem subsystem : subsystems.values()) {
+            count += subsystem.controllerCount();
+        }
+        return count;
+    }
+
     /**
      * Adds a subsystem.
      *

@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.LongAdder;
  * @param connectionsRejected refused in connection management, with a reason
  * @param connectionsFailed ended by an error of the transport or of the host's protocol
  * @param queues queues that are there now
- * @param controllers controllers that were made
+ * @param controllers controllers that are there now, those of discovery among them
+ * @param controllersCreated controllers that hosts made
  * @param keepAliveExpiries controllers that ended because their host went silent
  * @param commands command capsules received
  * @param commandErrors commands that ended with an error status
@@ -23,6 +24,7 @@ public record TargetStatistics(
         long connectionsFailed,
         long queues,
         long controllers,
+        long controllersCreated,
         long keepAliveExpiries,
         long commands,
         long commandErrors,
@@ -36,7 +38,7 @@ public record TargetStatistics(
         final LongAdder rejected = new LongAdder();
         final LongAdder failed = new LongAdder();
         final LongAdder queues = new LongAdder();
-        final LongAdder controllers = new LongAdder();
+        final LongAdder controllersCreated = new LongAdder();
         final LongAdder keepAliveExpiries = new LongAdder();
     }
 }

@@ -327,6 +327,7 @@ final class RawHost implements AutoCloseable {
         hostDevice.close();
         targetDevice.close();
         TargetStatistics statistics = target.statistics();
+        assertThat(statistics.controllers()).as("controllers left").isZero();
         assertThat(statistics.queues()).as("queues left").isZero();
         assertThat(statistics.buffersInUse()).as("buffers left").isZero();
         assertThat(statistics.queueMemoryBytes()).as("queue memory left").isZero();
