@@ -78,7 +78,7 @@ class LoopbackProviderTest {
         try (Device device = Device.open("loopback", DeviceOptions.towards(SOMEWHERE))) {
             CompletionQueue queue = device.createCompletionQueue(8, 0);
             ProtectionDomain domain = device.allocateProtectionDomain();
-            for (int[] askedAndGranted : new int[][] {{0, 0}, {1, 1}, {64, 64}, {512, 512}, {4096, 512}}) {
+            for (int[] askedAndGranted : new int[][] {{0, 0}, {1, 1}, {64, 64}, {1024, 1024}, {4096, 1024}}) {
                 QueuePairOptions options = new QueuePairOptions(queue, queue, 1, 1, 1, askedAndGranted[0], null);
                 assertThat(device.createQueuePair(domain, options).inlineBytes())
                         .isEqualTo(askedAndGranted[1]);
