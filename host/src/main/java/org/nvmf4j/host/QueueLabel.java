@@ -1,6 +1,7 @@
 package org.nvmf4j.host;
 
 import java.net.InetSocketAddress;
+import org.nvmf4j.verbs.AddressText;
 
 /** How messages name a queue: {@code I/O queue 2 to 192.0.2.1:4420}. */
 record QueueLabel(int qid, InetSocketAddress target) {
@@ -15,10 +16,7 @@ record QueueLabel(int qid, InetSocketAddress target) {
 
     /** An address as users write it: {@code 192.0.2.1:4420} or {@code [2001:db8::1]:4420}. */
     static String address(InetSocketAddress address) {
-        String host = address.getAddress() == null
-                ? address.getHostString()
-                : address.getAddress().getHostAddress();
-        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + address.getPort();
+        return AddressText.of(address);
     }
 
     static String hex(int value16) {

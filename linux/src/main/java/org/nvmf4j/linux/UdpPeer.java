@@ -160,7 +160,7 @@ public final class UdpPeer {
     /** For instance {@code 127.0.0.1:4791} or {@code [fe80::1%2]:4791}. */
     @Override
     public String toString() {
-        String host = inetAddress().getHostAddress();
+        String host = IpText.of(inetAddress());
         return isIpv4() ? host + ":" + port : "[" + host + "]:" + port;
     }
 }

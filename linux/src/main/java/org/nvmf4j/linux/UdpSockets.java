@@ -108,13 +108,13 @@ final class UdpSockets {
                 new LinuxException(
                         "bind",
                         errno,
-                        "no interface of this machine has the address " + local.getHostAddress() + ": use one of "
+                        "no interface of this machine has the address " + IpText.of(local) + ": use one of "
                                 + NetworkRoutes.describeLocalAddresses());
             default ->
                 new LinuxException(
                         "bind",
                         errno,
-                        "cannot bind UDP port " + port + " on " + local.getHostAddress() + ": "
+                        "cannot bind UDP port " + port + " on " + IpText.of(local) + ": "
                                 + SystemErrors.describe(errno));
         };
     }
@@ -126,13 +126,12 @@ final class UdpSockets {
             return bindFailure(local, port, SystemErrors.EADDRINUSE);
         }
         if (local instanceof Inet4Address && local.isLoopbackAddress() && local.getAddress()[3] == (byte) 255) {
-            return new IOException("the JDK's sockets refuse " + local.getHostAddress()
+            return new IOException("the JDK's sockets refuse " + IpText.of(local)
                     + ": use an address of 127/8 that does not end in 255");
         }
         if (words.contains("Cannot assign") || words.contains("Can't assign")) {
             return bindFailure(local, port, SystemErrors.EADDRNOTAVAIL);
         }
-        return new IOException(
-                "cannot bind UDP port " + port + " on " + local.getHostAddress() + ": " + words, failure);
+        return new IOException("cannot bind UDP port " + port + " on " + IpText.of(local) + ": " + words, failure);
     }
 }

@@ -18,6 +18,7 @@ import org.nvmf4j.roce.cm.CmOptions;
 import org.nvmf4j.roce.cm.ConnectionManager;
 import org.nvmf4j.roce.rc.RcTuning;
 import org.nvmf4j.roce.wire.GsiPacket;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
@@ -94,7 +95,7 @@ final class SoftRoceDevice implements ProviderDevice {
         this.vectorNumberBits = Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
         this.attributes = new DeviceAttributes(
                 SoftRoceProvider.NAME,
-                SoftRoceProvider.NAME + "-" + local.getHostAddress(),
+                SoftRoceProvider.NAME + "-" + AddressText.of(local),
                 local,
                 sockets.size(),
                 pathMtuBytes,
@@ -226,7 +227,7 @@ final class SoftRoceDevice implements ProviderDevice {
         }
         InetAddress local = attributes.localAddress();
         if (to.getAddress().length != local.getAddress().length) {
-            throw new VerbsException("cannot connect to " + to.getHostAddress() + " from " + local.getHostAddress()
+            throw new VerbsException("cannot connect to " + AddressText.of(to) + " from " + AddressText.of(local)
                     + ": they are not of one IP version");
         }
         SoftRoceConnection.checkPrivateData(parameters.privateData(), SoftRoceConnection.REQUEST_BYTES);
@@ -248,7 +249,7 @@ final class SoftRoceDevice implements ProviderDevice {
         }
         ConcurrentHashMap<Integer, Consumer<? super ProviderConnectionRequest>> listeners =
                 connectionService.listeners();
-        String address = attributes.localAddress().getHostAddress();
+        String address = AddressText.of(attributes.localAddress());
         if (port != 0) {
             if (listeners.putIfAbsent(port, handler) != null) {
                 throw new VerbsException("port " + port + " of " + address

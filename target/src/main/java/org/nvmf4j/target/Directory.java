@@ -14,6 +14,7 @@ import org.nvmf4j.nvme.DiscoveryLogEntry;
 import org.nvmf4j.nvme.DiscoveryLogEntry.RdmaTsas;
 import org.nvmf4j.nvme.DiscoveryLogPage;
 import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.verbs.AddressText;
 
 /** The subsystems and ports of a target, and what its discovery subsystem says about them. Thread-safe. */
 final class Directory {
@@ -107,7 +108,7 @@ final class Directory {
     private static DiscoveryLogEntry entry(
             int subtype, Subsystem subsystem, InetSocketAddress port, int portid, int eflags) {
         boolean ipv6 = port.getAddress() instanceof Inet6Address;
-        String address = port.getAddress().getHostAddress();
+        String address = AddressText.of(port.getAddress());
         int scope = address.indexOf('%');
         return new DiscoveryLogEntry(
                 DiscoveryLogEntry.TRTYPE_RDMA,

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.nvmf4j.nvme.NvmeFormatException;
 import org.nvmf4j.nvme.RdmaPrivateData;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.ConnectionRequest;
 import org.nvmf4j.verbs.ConnectionRequestHandler;
 import org.nvmf4j.verbs.Device;
@@ -146,7 +147,7 @@ final class TargetPort implements ConnectionRequestHandler {
     /** Rejects a connection with an NVMe/RDMA status. */
     void reject(ConnectionRequest request, int status) {
         statistics.rejected.increment();
-        LOG.warning("connection from " + request.remoteAddress() + " rejected: "
+        LOG.warning("connection from " + AddressText.of(request.remoteAddress()) + " rejected: "
                 + new RdmaPrivateData.Reject(status).describe());
         request.reject(new RdmaPrivateData.Reject(status).toBytes());
     }

@@ -6,6 +6,7 @@ import org.nvmf4j.nvme.CommandText;
 import org.nvmf4j.nvme.CompletionQueueEntry;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Agent;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
@@ -503,6 +504,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
                 + (own == null
                         ? ""
                         : " of controller " + own.cntlid() + " of "
-                                + own.subsystem().nqn()) + (from == null ? "" : " from " + from.remoteAddress());
+                                + own.subsystem().nqn())
+                + (from == null ? "" : " from " + AddressText.of(from.remoteAddress()));
     }
 }

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.nvmf4j.roce.cm.CmConnection.State;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.RejectReason;
 
@@ -136,7 +137,7 @@ final class CmCore {
             send(c.remoteAddress(), writer.rejectTimeout(c));
             fail(
                     c,
-                    "no answer from " + c.remoteAddress().getHostAddress() + " port " + c.remote.getPort() + " " + what
+                    "no answer from " + AddressText.of(c.remoteAddress()) + " port " + c.remote.getPort() + " " + what
                             + ", sent " + (options.maxRetries() + 1) + " times"
                             + (c.active ? ": is anything listening there, and does UDP port 4791 get through?" : ""));
         }

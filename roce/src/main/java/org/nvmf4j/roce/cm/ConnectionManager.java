@@ -11,6 +11,7 @@ import org.nvmf4j.roce.wire.FlowLabel;
 import org.nvmf4j.roce.wire.GsiPacket;
 import org.nvmf4j.roce.wire.IpCmHeader;
 import org.nvmf4j.roce.wire.Mad;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.RejectReason;
 
@@ -64,7 +65,7 @@ public final class ConnectionManager {
     }
 
     private String address() {
-        return core.options.localAddress().getHostAddress();
+        return AddressText.of(core.options.localAddress());
     }
 
     /** Takes no more requests for a port; connections stay. */
@@ -86,7 +87,7 @@ public final class ConnectionManager {
         InetAddress to = remote.getAddress();
         InetAddress from = core.options.localAddress();
         if (to == null || to.getAddress().length != from.getAddress().length) {
-            throw new IllegalArgumentException("a device on " + address() + " cannot reach " + remote);
+            throw new IllegalArgumentException("a device on " + address() + " cannot reach " + AddressText.of(remote));
         }
         if (own.privateData().length > MAX_REQUEST_PRIVATE_DATA_BYTES) {
             throw new IllegalArgumentException("private data of a connection request is at most "

@@ -11,6 +11,7 @@ import org.nvmf4j.roce.wire.FlowLabel;
 import org.nvmf4j.roce.wire.IpCmHeader;
 import org.nvmf4j.roce.wire.Mad;
 import org.nvmf4j.roce.wire.PathMtu;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.RejectReason;
 
@@ -110,7 +111,7 @@ final class MessageReceiver {
     private void dropOld(CmConnection c, long nowNanos) {
         core.send(c.remoteAddress(), writer.dreq(c, core.newTransactionId()));
         if (c.state == State.REP_SENT || c.state == State.REP_RECEIVED) {
-            core.fail(c, "the peer " + c.remoteAddress().getHostAddress() + " began anew with the same queue pair");
+            core.fail(c, "the peer " + AddressText.of(c.remoteAddress()) + " began anew with the same queue pair");
         } else {
             core.end(c, nowNanos);
         }
@@ -282,7 +283,7 @@ final class MessageReceiver {
                 core.end(c, nowNanos);
             }
             case REP_RECEIVED ->
-                core.fail(c, "the peer " + source.getHostAddress() + " disconnected during the handshake");
+                core.fail(c, "the peer " + AddressText.of(source) + " disconnected during the handshake");
             case ESTABLISHED, DREQ_SENT -> core.end(c, nowNanos);
             case REQ_SENT, REQ_RECEIVED -> {
                 return false;

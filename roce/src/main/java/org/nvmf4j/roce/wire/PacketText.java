@@ -2,6 +2,7 @@ package org.nvmf4j.roce.wire;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.RejectReason;
 
 /** Describes RoCEv2 packets in one line, in the field's words. What the payload means to NVMe is not told here. */
@@ -158,8 +159,8 @@ public final class PacketText {
         text.append(" CM timeouts ").append(req.localResponseTimeout());
         text.append('/').append(req.remoteResponseTimeout());
         hex(text.append(" CA GUID "), req.caGuid());
-        text.append(" GIDs ").append(req.path().localGid().getHostAddress());
-        text.append(" > ").append(req.path().remoteGid().getHostAddress());
+        text.append(" GIDs ").append(AddressText.of(req.path().localGid()));
+        text.append(" > ").append(AddressText.of(req.path().remoteGid()));
         @Nullable IpCmHeader header = IpCmHeader.parse(req.privateData());
         if (header != null) {
             text.append(" source port ").append(header.sourcePort());

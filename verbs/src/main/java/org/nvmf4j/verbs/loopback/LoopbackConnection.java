@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
@@ -233,7 +234,7 @@ final class LoopbackConnection implements Connection {
     private void onTimeout() {
         switch (state) {
             case CONNECTING ->
-                failIfConnecting("no answer from " + remote.getAddress().getHostAddress() + " port " + remote.getPort()
+                failIfConnecting("no answer from " + AddressText.of(remote.getAddress()) + " port " + remote.getPort()
                         + " within " + ANSWER_SECONDS + " s");
             case ACCEPTED -> {
                 queuePair.toError();
@@ -248,7 +249,7 @@ final class LoopbackConnection implements Connection {
 
     private void onNobodyThere() {
         failIfConnecting("no loopback device of this process has the address "
-                + remote.getAddress().getHostAddress()
+                + AddressText.of(remote.getAddress())
                 + ": open one there, or use a provider that reaches other processes");
     }
 

@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.Connection;
@@ -133,9 +134,8 @@ final class LoopbackDevice implements ProviderDevice {
         if (port != 0) {
             PortListener listener = new PortListener(port, handler);
             if (listeners.putIfAbsent(port, listener) != null) {
-                throw new VerbsException(
-                        "port " + port + " of " + attributes.localAddress().getHostAddress()
-                                + " is taken by another listener: close it or take another port");
+                throw new VerbsException("port " + port + " of " + AddressText.of(attributes.localAddress())
+                        + " is taken by another listener: close it or take another port");
             }
             return listener;
         }
@@ -145,8 +145,7 @@ final class LoopbackDevice implements ProviderDevice {
                 return listener;
             }
         }
-        throw new VerbsException(
-                "no port is free on " + attributes.localAddress().getHostAddress());
+        throw new VerbsException("no port is free on " + AddressText.of(attributes.localAddress()));
     }
 
     /** Passes a connection request on to its listener; from any thread. False if this device is closed. */

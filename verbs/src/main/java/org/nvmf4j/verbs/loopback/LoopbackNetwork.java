@@ -5,6 +5,7 @@ import java.net.UnknownHostException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 
@@ -19,13 +20,13 @@ final class LoopbackNetwork {
         InetAddress wanted = options.localAddress();
         if (wanted != null) {
             if (wanted.isAnyLocalAddress()) {
-                throw new VerbsException("a loopback device has one address, not the wildcard "
-                        + wanted.getHostAddress() + ": name one, 127.0.0.1 for example");
+                throw new VerbsException("a loopback device has one address, not the wildcard " + AddressText.of(wanted)
+                        + ": name one, 127.0.0.1 for example");
             }
             LoopbackDevice device = new LoopbackDevice(wanted, options);
             if (DEVICES.putIfAbsent(wanted, device) != null) {
                 throw new VerbsException("another loopback device of this process has the address "
-                        + wanted.getHostAddress() + ": close it or take another address");
+                        + AddressText.of(wanted) + ": close it or take another address");
             }
             return device;
         }
