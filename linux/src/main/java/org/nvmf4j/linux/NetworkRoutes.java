@@ -2,7 +2,6 @@ package org.nvmf4j.linux;
 
 import java.io.IOException;
 import java.net.Inet4Address;
-import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -33,7 +32,7 @@ public final class NetworkRoutes {
             channel.connect(new InetSocketAddress(destination, DISCARD_PORT));
             return ((InetSocketAddress) channel.getLocalAddress()).getAddress();
         } catch (IOException e) {
-            throw new IOException("no route to " + destination.getHostAddress() + ": " + e.getMessage(), e);
+            throw new IOException("no route to " + IpText.of(destination) + ": " + e.getMessage(), e);
         }
     }
 
@@ -55,7 +54,7 @@ public final class NetworkRoutes {
                 }
             }
         }
-        throw new IOException("no interface of this machine has the address " + local.getHostAddress() + ": use one of "
+        throw new IOException("no interface of this machine has the address " + IpText.of(local) + ": use one of "
                 + describeLocalAddresses());
     }
 
@@ -71,6 +70,14 @@ public final class NetworkRoutes {
         } catch (UnknownHostException e) {
             throw new AssertionError("four bytes are an address", e);
         }
+    }
+
+    /**
+     * Whether a socket on this machine receives what is sent to a UDP port at one of its addresses; true also where that cannot be found
+     * out. It takes as long as reading {@code /proc/net/udp}.
+     */
+    public static boolean hasUdpReceiver(InetAddress local, int port) {
+        return PortOwner.mayHaveOwner(local, port);
     }
 
     /** The MTU in bytes of the interface that a local address belongs to. */
@@ -96,16 +103,9 @@ public final class NetworkRoutes {
 
     static String describeLocalAddresses() {
         try {
-            return localAddresses().stream().map(NetworkRoutes::describe).collect(Collectors.joining(", "));
+            return localAddresses().stream().map(IpText::of).collect(Collectors.joining(", "));
         } catch (SocketException e) {
             return "this machine's addresses";
         }
-    }
-
-    private static String describe(InetAddress address) {
-        return address instanceof Inet6Address six && six.getScopedInterface() != null
-                ? address.getHostAddress()
-                        .replaceFirst("%.*", "%" + six.getScopedInterface().getName())
-                : address.getHostAddress();
     }
 }

@@ -27,8 +27,20 @@ final class PortOwner {
         return new PortOwner(Path.of("/proc"), Path.of("/sys")).explanation(address, port);
     }
 
+    /** Whether somebody has the port, or may have it where that cannot be found out. */
+    static boolean mayHaveOwner(InetAddress address, int port) {
+        return new PortOwner(Path.of("/proc"), Path.of("/sys")).mayBeTaken(address, port);
+    }
+
+    boolean mayBeTaken(InetAddress address, int port) {
+        if (!Files.isReadable(proc.resolve(address instanceof Inet4Address ? "net/udp" : "net/udp6"))) {
+            return true;
+        }
+        return entries().stream().anyMatch(entry -> entry.port() == port && entry.conflictsWith(address));
+    }
+
     String explanation(InetAddress address, int port) {
-        String subject = "UDP port " + port + " on " + address.getHostAddress() + " is taken";
+        String subject = "UDP port " + port + " on " + IpText.of(address) + " is taken";
         for (Entry entry : entries()) {
             if (entry.port() == port && entry.conflictsWith(address)) {
                 return subject + explainEntry(entry);

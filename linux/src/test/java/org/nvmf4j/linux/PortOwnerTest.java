@@ -59,6 +59,30 @@ class PortOwnerTest {
                 .isEqualTo("UDP port 4791 on 10.0.0.1 is taken by process 32 (nvmf): stop it, or use another address");
     }
 
+    private boolean mayBeTaken(String address) {
+        return new PortOwner(proc, sys).mayBeTaken(InetAddress.ofLiteral(address), 4791);
+    }
+
+    @Test
+    void knowsWhetherAnybodyHasThePort() throws IOException {
+        udp("udp", "0100000A:12B7", 1000, 555);
+        udp("udp6", "B80D0120000000000000000001000000:12B7", 1000, 555);
+        assertThat(mayBeTaken("10.0.0.1")).isTrue();
+        assertThat(mayBeTaken("10.0.0.2")).isFalse();
+        assertThat(mayBeTaken("2001:db8::1")).isTrue();
+        assertThat(mayBeTaken("2001:db8::2")).isFalse();
+        udp("udp", "0100000A:12B8", 1000, 555);
+        assertThat(mayBeTaken("10.0.0.1")).isFalse();
+        udp("udp", "00000000:12B7", 0, 555);
+        assertThat(mayBeTaken("10.0.0.2")).isTrue();
+    }
+
+    @Test
+    void takesAPortForTakenWhereItCannotBeKnown() {
+        assertThat(mayBeTaken("10.0.0.1")).isTrue();
+        assertThat(mayBeTaken("::1")).isTrue();
+    }
+
     @Test
     void namesProcessWithTheWildcard() throws IOException {
         udp("udp", "00000000:12B7", 1000, 555);

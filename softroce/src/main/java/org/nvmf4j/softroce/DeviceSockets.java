@@ -15,6 +15,7 @@ import org.nvmf4j.linux.UdpOptions;
 import org.nvmf4j.linux.UdpSocket;
 import org.nvmf4j.roce.wire.PathMtu;
 import org.nvmf4j.roce.wire.RocePacket;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 
@@ -72,11 +73,11 @@ final class DeviceSockets {
     private static void check(InetAddress local, @Nullable InetAddress remote) throws VerbsException {
         if (local.isAnyLocalAddress() || local.isMulticastAddress()) {
             throw new VerbsException("a software RoCE device needs one address of this machine, not "
-                    + local.getHostAddress() + ": packets are bound to their addresses");
+                    + AddressText.of(local) + ": packets are bound to their addresses");
         }
         if (remote != null && local instanceof Inet4Address != remote instanceof Inet4Address) {
-            throw new VerbsException("the local address " + local.getHostAddress() + " and the peer "
-                    + remote.getHostAddress() + " are not of one IP version");
+            throw new VerbsException("the local address " + AddressText.of(local) + " and the peer "
+                    + AddressText.of(remote) + " are not of one IP version");
         }
     }
 
@@ -89,6 +90,16 @@ final class DeviceSockets {
             return otherAddress(remote);
         }
         return NetworkRoutes.sourceAddressFor(remote);
+    }
+
+    /** Whether a peer can only be on this machine, and is not: no need to wait for an answer. */
+    static boolean isDeadEnd(InetAddress remote) {
+        try {
+            return (remote.isLoopbackAddress() || isOfThisMachine(remote))
+                    && !NetworkRoutes.hasUdpReceiver(remote, RocePacket.UDP_PORT);
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     private static boolean isOfThisMachine(InetAddress address) throws IOException {
@@ -106,7 +117,7 @@ final class DeviceSockets {
         usable.sort((a, b) -> Boolean.compare(b.isLoopbackAddress(), a.isLoopbackAddress()));
         if (usable.isEmpty()) {
             throw new VerbsException(
-                    "the peer " + remote.getHostAddress() + " is this machine's only IPv6 address, and two"
+                    "the peer " + AddressText.of(remote) + " is this machine's only IPv6 address, and two"
                             + " devices cannot share one: add another ('ip -6 addr add fd00::2/128 dev lo'), or use 127.0.0.1");
         }
         return usable.getFirst();
@@ -124,7 +135,7 @@ final class DeviceSockets {
             }
             int pathMtu = PathMtu.ofLinkMtu(linkMtu);
             if (pathMtu == 0) {
-                throw new VerbsException("the interface of " + local.getHostAddress() + " has an MTU of " + linkMtu
+                throw new VerbsException("the interface of " + AddressText.of(local) + " has an MTU of " + linkMtu
                         + " bytes, too small for RoCE: it takes at least 336");
             }
             return pathMtu;
@@ -133,6 +144,16 @@ final class DeviceSockets {
         } catch (IOException e) {
             throw new VerbsException(String.valueOf(e.getMessage()), e);
         }
+    }
+
+    /** One line for the user: which address, and what that means. */
+    static String describe(InetAddress local, @Nullable InetAddress remote, int pathMtuBytes) throws IOException {
+        String own = "software RoCE device at " + AddressText.of(local) + ", interface "
+                + NetworkRoutes.interfaceOf(local).getName() + ", path MTU up to " + pathMtuBytes;
+        return remote instanceof Inet6Address && remote.isLoopbackAddress()
+                ? own + " (towards " + AddressText.of(remote) + ", which is the target's alone, from another address"
+                        + " of this machine)"
+                : own;
     }
 
     static int ceilingPowerOfTwo(int n) {

@@ -5,6 +5,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.roce.cm.CmEvent;
 import org.nvmf4j.roce.cm.PathParameters;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
@@ -80,6 +81,11 @@ final class SoftRoceConnection implements Connection {
         InetSocketAddress local = new InetSocketAddress(device.attributes().localAddress(), 0);
         SoftRoceConnection connection =
                 new SoftRoceConnection(queuePair, local, remote, own, null, handler, State.CONNECTING);
+        if (DeviceSockets.isDeadEnd(remote.getAddress())) {
+            connection.tell(c -> c.onFailed("nothing listens at " + AddressText.of(remote.getAddress())
+                    + ": no program of this machine has UDP port 4791 there; start the target first"));
+            return connection;
+        }
         int psn = device.newStartingPsn();
         connection.manage(service -> service.connect(connection, remote, psn, own));
         return connection;

@@ -85,6 +85,7 @@ public final class SoftRoceProvider implements VerbsProvider {
             InetAddress local = first.localAddress().getAddress();
             tap = openTap(options.pcapFile(), local);
             int linkPathMtu = DeviceSockets.linkPathMtuBytes(local, options.remoteAddress());
+            LOG.log(System.Logger.Level.DEBUG, DeviceSockets.describe(local, options.remoteAddress(), linkPathMtu));
             return new SoftRoceDevice(options, connectionOptions, sockets, linkPathMtu, tap, random);
         } catch (IOException | RuntimeException e) {
             sockets.forEach(UdpSocket::close);

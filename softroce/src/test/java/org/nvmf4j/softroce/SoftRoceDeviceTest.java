@@ -3,8 +3,10 @@ package org.nvmf4j.softroce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,6 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.linux.UdpOptions;
 import org.nvmf4j.roce.wire.PathMtu;
+import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.RejectReason;
@@ -146,6 +149,32 @@ class SoftRoceDeviceTest {
             assertThat(side.queuePair.number()).isBetween(2, 0xFF_FFFE);
             assertThat(pair.host.attributes().maxSge()).isEqualTo(32);
         }
+    }
+
+    @Test
+    void doesNotWaitForAPeerThatThisMachineDoesNotHave() throws VerbsException {
+        InetAddress address = Pair.randomLoopbackAddress();
+        InetAddress nobody = Pair.randomLoopbackAddress();
+        try (Pair pair = Pair.open(provider, DeviceOptions.at(address), DeviceOptions.towards(address))) {
+            Side host = pair.side(pair.host, 0);
+            InetSocketAddress to = new InetSocketAddress(nobody, 4420);
+            host.connection =
+                    pair.host.connect(host.queuePair, to, new ConnectionParameters(new byte[0], 16, 16, 7, 7), host);
+            pair.await("the failure", () -> !host.events.isEmpty());
+            assertThat(host.events).containsExactly("failed");
+            assertThat(host.failure).startsWith("nothing listens at " + nobody.getHostAddress());
+            assertThat(Pair.count(pair.host, Counter.MADS_SENT)).isZero();
+        }
+    }
+
+    @Test
+    void saysWhichAddressItHas() throws IOException {
+        InetAddress local = Pair.randomLoopbackAddress();
+        assertThat(DeviceSockets.describe(local, null, 4096))
+                .contains(
+                        local.getHostAddress(), NetworkRoutes.interfaceOf(local).getName(), "4096");
+        InetAddress loopback = InetAddress.ofLiteral("::1");
+        assertThat(DeviceSockets.describe(local, loopback, 1024)).contains("towards ::1", "another address");
     }
 
     @Test
