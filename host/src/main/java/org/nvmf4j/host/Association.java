@@ -104,9 +104,12 @@ final class Association {
         return command;
     }
 
-    private static int checkConnect(AdminCommand command, AdminCompletion completion) throws NvmeStatusException {
+    private int checkConnect(AdminCommand command, AdminCompletion completion) throws NvmeStatusException {
         if (!NvmeStatus.isSuccess(completion.status())) {
-            throw NvmeStatusException.ofConnect(command.name(), completion.status(), completion.result());
+            String name = NvmeStatus.code(completion.status()) == NvmeStatus.CONNECT_INVALID_HOST
+                    ? command.name() + " as host " + options.identity().hostNqn()
+                    : command.name();
+            throw NvmeStatusException.ofConnect(name, completion.status(), completion.result());
         }
         return completion.dword0();
     }

@@ -14,6 +14,7 @@ import org.nvmf4j.nvme.NvmeStatus;
  * controller, an I/O queue's joins one.
  */
 final class ConnectCommands implements CommandSet {
+    private static final LimitedLog WARNINGS = new LimitedLog(System.getLogger(ConnectCommands.class.getName()));
     private static final UUID NIL = new UUID(0, 0);
 
     private final ConnectingQueue queue;
@@ -51,6 +52,8 @@ final class ConnectCommands implements CommandSet {
             if (subsystem == null) {
                 invalid(request, true, ConnectData.SUBNQN_OFFSET);
             } else if (!subsystem.isAllowed(data.hostnqn())) {
+                WARNINGS.warning("host " + data.hostnqn() + " is refused: " + subsystem.nqn()
+                        + " allows others only (nvmf serve --allow-host)");
                 refuse(request, NvmeStatus.CONNECT_INVALID_HOST, true, ConnectData.HOSTNQN_OFFSET);
             } else if (queue.qid() == 0) {
                 connectAdmin(request, subsystem, data);

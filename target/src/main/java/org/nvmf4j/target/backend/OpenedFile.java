@@ -157,7 +157,7 @@ record OpenedFile(
                 return;
             }
         } catch (OverlappingFileLockException e) {
-            // Held by another backend of this process: refused below.
+            throw new IOException("'" + path + "' is exported by this process already; name it once", e);
         } catch (IOException | UnsupportedOperationException e) {
             return; // no locks here
         }

@@ -86,7 +86,7 @@ class FileBackendTest {
         try (FileBackend backend = FileBackend.open(file, FileBackendOptions.DEFAULT)) {
             assertThat(backend.readOnly()).isFalse();
             assertThatThrownBy(() -> FileBackend.open(file, FileBackendOptions.DEFAULT))
-                    .hasMessageContaining("in use by another target");
+                    .hasMessageContaining("exported by this process already");
         }
     }
 
