@@ -41,22 +41,39 @@ public final class Bench {
     public static BenchResult run(
             Workload workload, Location location, HostOptions.Builder options, int[] cpus, Stop stop)
             throws IOException {
-        HostOptions hostOptions = options.threading(ThreadingMode.CALLER_THREAD)
+        try (Host host = Host.open(location.target().getAddress(), hostOptions(workload, options));
+                Controller controller = host.connect(location.target(), location.subsystemNqn())) {
+            return run(workload, location, host, controller, cpus, stop);
+        }
+    }
+
+    /** Sets what a host must be like to run a workload: its queues, and threads that poll. */
+    public static HostOptions hostOptions(Workload workload, HostOptions.Builder options) {
+        return options.threading(ThreadingMode.CALLER_THREAD)
                 .ioQueues(workload.jobs())
                 .queueSize(Math.max(2, workload.iodepth() + 1))
                 .build();
-        try (Host host = Host.open(location.target().getAddress(), hostOptions);
-                Controller controller = host.connect(location.target(), location.subsystemNqn())) {
-            if (controller.ioQueueCount() < workload.jobs()) {
-                throw new HostException("the target grants " + controller.ioQueueCount()
-                        + " I/O queues: numjobs can be that at most, not " + workload.jobs());
-            }
-            Namespace namespace = controller.namespace(location.nsid());
-            long regionBytes = regionBytes(workload, namespace);
-            List<BenchJob> jobs = new ArrayList<>();
-            runJobs(workload, regionBytes, host, controller, namespace, cpus, stop, jobs);
-            return sum(workload, location.label(), jobs, host.deviceCounters());
+    }
+
+    /**
+     * Runs on a connection that there is, which stays.
+     *
+     * @param host with {@link #hostOptions}
+     * @param cpus what job {@code i} is pinned to, {@code cpus[i % cpus.length]}; empty for none
+     * @throws IOException with one line: a request that failed, or data that is wrong
+     */
+    public static BenchResult run(
+            Workload workload, Location location, Host host, Controller controller, int[] cpus, Stop stop)
+            throws IOException {
+        if (controller.ioQueueCount() < workload.jobs()) {
+            throw new HostException("the target grants " + controller.ioQueueCount()
+                    + " I/O queues: numjobs can be that at most, not " + workload.jobs());
         }
+        Namespace namespace = controller.namespace(location.nsid());
+        long regionBytes = regionBytes(workload, namespace);
+        List<BenchJob> jobs = new ArrayList<>();
+        runJobs(workload, regionBytes, host, controller, namespace, cpus, stop, jobs);
+        return sum(workload, location.label(), jobs, host.deviceCounters());
     }
 
     private static long regionBytes(Workload workload, Namespace namespace) throws HostException {

@@ -45,7 +45,7 @@ public record Workload(
                 "size must be at least bs (" + blockBytes + "), not " + sizeBytes);
         require(runtimeMillis >= 0 && rampMillis >= 0, "times must not be negative");
         require(rwmixread >= 0 && rwmixread <= 100, "rwmixread must be 0 to 100, not " + rwmixread);
-        require(!timeBased || runtimeMillis > 0, "time_based needs runtime");
+        require(!timeBased || runtimeMillis > 0, "time_based needs runtime: add it, as in runtime=10s");
     }
 
     private static void require(boolean condition, String message) {
