@@ -13,6 +13,7 @@ module org.nvmf4j.cli {
     requires me.tongfei.progressbar;
     requires java.logging;
     requires java.management;
+    requires jdk.management;
     requires HdrHistogram;
 
     opens org.nvmf4j.cli to

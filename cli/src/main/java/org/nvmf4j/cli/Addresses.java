@@ -3,6 +3,7 @@ package org.nvmf4j.cli;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.regex.Pattern;
 
 /** Addresses as people write them: {@code ADDR}, {@code ADDR:PORT}, {@code [IPV6]:PORT}. */
 final class Addresses {
@@ -10,6 +11,9 @@ final class Addresses {
     static final int DEFAULT_PORT = 4420;
 
     static final int MAX_PORT = 0xffff;
+
+    /** What nobody means as a name. */
+    private static final Pattern NUMERIC = Pattern.compile("[0-9.]+|.*:.*");
 
     private Addresses() {}
 
@@ -38,14 +42,24 @@ final class Addresses {
         return colon < 0 || bareIpv6 ? text.length() : colon;
     }
 
+    /** Where the port begins in {@code ADDR:PORT} or {@code [IPV6]:PORT}, or -1 if there is none. */
+    static int portIndex(String text) {
+        int end = text.isBlank() ? text.length() : hostEnd(text);
+        return end < text.length() && text.charAt(end) == ':' ? end + 1 : -1;
+    }
+
     /** The address that a name or an address in words stands for; an IPv6 address may be in brackets. */
     static InetAddress lookUp(String host) throws UnknownHostException {
         if (host.isBlank()) {
-            throw new UnknownHostException("an address is missing: write an IPv4 or IPv6 address, or a name");
+            throw new IllegalArgumentException("an address is missing: write an IPv4 or IPv6 address, or a name");
         }
         try {
             return InetAddress.getByName(unbracket(host));
         } catch (UnknownHostException e) {
+            if (NUMERIC.matcher(unbracket(host)).matches()) {
+                throw new IllegalArgumentException(
+                        "'" + host + "' is no address: write an IPv4 or IPv6 address, or a name", e);
+            }
             UnknownHostException named = new UnknownHostException(
                     "unknown address '" + host + "': write an IPv4 or IPv6 address, or a name that resolves");
             named.initCause(e);
@@ -55,11 +69,6 @@ final class Addresses {
 
     private static String unbracket(String host) {
         return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
-    }
-
-    static String format(InetSocketAddress address) {
-        String host = address.getAddress().getHostAddress();
-        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
     }
 
     private static int port(String text, String colonAndPort) {

@@ -18,6 +18,7 @@ import org.nvmf4j.bench.FioText;
 import org.nvmf4j.bench.ReadWrite;
 import org.nvmf4j.bench.Stop;
 import org.nvmf4j.bench.Workload;
+import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.linux.CpuAffinity;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -31,11 +32,13 @@ import picocli.CommandLine.Spec;
         description = "Load a namespace and report as fio does.",
         footer = {
             "",
-            "A run ends when each job has moved --size, or after --runtime, whichever comes first; with neither it",
-            "takes 10 seconds. Every job polls its own I/O queue without pause and works in a region of its own."
+            "A run ends when each job has moved --size, or after --runtime, whichever comes",
+            "first; with neither it takes 10 seconds. Every job polls its own I/O queue",
+            "without pause and works in a region of its own."
         })
 final class BenchCommand implements Callable<Integer> {
-    private static final double DEFAULT_RUNTIME_SECONDS = 10;
+    private static final long DEFAULT_RUNTIME_MILLIS = 10_000;
+    private static final long REPEATED_SEED = 1;
 
     @Mixin
     private FabricMixin fabric;
@@ -44,15 +47,12 @@ final class BenchCommand implements Callable<Integer> {
             names = {"-n", "--nqn"},
             paramLabel = "NQN",
             required = true,
+            converter = NqnConverter.class,
             description = "NQN of the subsystem.")
     private String nqn = "";
 
-    @Option(
-            names = "--namespace-id",
-            paramLabel = "NSID",
-            defaultValue = "1",
-            description = "The namespace (default: ${DEFAULT-VALUE}).")
-    private int nsid = 1;
+    @Mixin
+    private NamespaceMixin namespace;
 
     @Option(
             names = "--name",
@@ -97,13 +97,29 @@ final class BenchCommand implements Callable<Integer> {
             description = "Region of each job (default: its share of the namespace).")
     private @Nullable Long sizeBytes;
 
-    @Option(names = "--runtime", paramLabel = "SECONDS", description = "End after so long.")
-    private @Nullable Double runtimeSeconds;
+    @Option(
+            names = "--runtime",
+            paramLabel = "TIME",
+            converter = Durations.class,
+            description = "End after so long: seconds, or as in 500ms, 30s, 2m, 1h.")
+    private @Nullable Long runtimeMillis;
 
-    @Option(names = "--ramp_time", paramLabel = "SECONDS", description = "Run so long before anything counts.")
-    private double rampSeconds;
+    @Option(
+            names = "--ramp_time",
+            paramLabel = "TIME",
+            converter = Durations.class,
+            defaultValue = "0",
+            description = "Run so long before anything counts (default: ${DEFAULT-VALUE}).")
+    private long rampMillis;
 
-    @Option(names = "--time_based", description = "Start over until --runtime is up.")
+    @Option(
+            names = "--time_based",
+            paramLabel = "1",
+            arity = "0..1",
+            converter = FioMixin.Flag.class,
+            defaultValue = "0",
+            fallbackValue = "1",
+            description = "Start over until --runtime is up.")
     private boolean timeBased;
 
     @Option(
@@ -126,16 +142,29 @@ final class BenchCommand implements Callable<Integer> {
     private @Nullable Long seed;
 
     @Option(
+            names = "--randrepeat",
+            paramLabel = "0|1",
+            arity = "0..1",
+            converter = FioMixin.Flag.class,
+            defaultValue = "0",
+            fallbackValue = "1",
+            description = "The same order and data in every run, with 1 (default: ${DEFAULT-VALUE}, unlike fio).")
+    private boolean randrepeat;
+
+    @Option(
             names = "--cpus_allowed",
-            paramLabel = "CPU",
-            split = ",",
-            description = "Pin job i to the i-th of these CPUs.")
-    private List<Integer> cpus = List.of();
+            paramLabel = "CPUS",
+            description = "Pin job i to the i-th of these CPUs, as in 0,2 or 0-3.")
+    private @Nullable String cpus;
+
+    @Mixin
+    private FioMixin fio;
 
     @Option(
             names = {"-o", "--output-format"},
             paramLabel = "FORMAT",
             defaultValue = "normal",
+            converter = FormatConverter.class,
             description = "normal or json, in fio's forms (default: ${DEFAULT-VALUE}).")
     private Report.Format format = Report.Format.NORMAL;
 
@@ -144,22 +173,22 @@ final class BenchCommand implements Callable<Integer> {
 
     @Override
     public @Nullable Integer call() throws IOException {
+        fio.check();
         if (verify != null && !verify.equals("crc32c")) {
             throw new IllegalArgumentException("--verify must be crc32c, not '" + verify + "'");
         }
         Workload workload = workload();
         int[] pinning = cpus();
-        NamespaceUri uri = new NamespaceUri(fabric.target(), nqn, nsid);
+        NamespaceUri uri = new NamespaceUri(fabric.target(), nqn, namespace.nsid);
+        HostOptions options = Bench.hostOptions(workload, fabric.host.options());
         Stop stop = new Stop();
-        try (Interrupt _ = Interrupt.onSignal(stop::request, Failures.INTERRUPTED)) {
-            report(Bench.run(
-                    workload,
-                    new Bench.Location(uri.target(), nqn, nsid, uri.toString()),
-                    fabric.host.options(),
-                    pinning,
-                    stop));
-        }
-        return 0;
+        return Interrupt.guard(interrupt -> {
+            try (Session session = Session.open(uri.target(), nqn, options, interrupt, spec)) {
+                interrupt.stopBy(stop::request);
+                Bench.Location where = new Bench.Location(uri.target(), nqn, uri.nsid(), uri.toString());
+                report(Bench.run(workload, where, session.host(), session.controller(), pinning, stop));
+            }
+        });
     }
 
     private void report(BenchResult result) throws IOException {
@@ -178,7 +207,13 @@ final class BenchCommand implements Callable<Integer> {
     }
 
     private Workload workload() {
-        double seconds = runtimeSeconds != null ? runtimeSeconds : sizeBytes != null ? 0 : DEFAULT_RUNTIME_SECONDS;
+        if (runtimeMillis == null && timeBased) {
+            throw new IllegalArgumentException("--time_based needs --runtime: add it, as in --runtime=10s");
+        }
+        if (runtimeMillis != null && runtimeMillis == 0) {
+            throw new IllegalArgumentException("--runtime must be more than 0; leave it out to move --size once");
+        }
+        long millis = runtimeMillis != null ? runtimeMillis : sizeBytes != null ? 0 : DEFAULT_RUNTIME_MILLIS;
         return new Workload(
                 name,
                 ReadWrite.of(readWrite),
@@ -186,12 +221,19 @@ final class BenchCommand implements Callable<Integer> {
                 iodepth,
                 jobs,
                 sizeBytes == null ? 0 : sizeBytes,
-                millis("--runtime", seconds),
-                millis("--ramp_time", rampSeconds),
+                millis,
+                rampMillis,
                 timeBased || (sizeBytes == null && !isVerify()),
                 rwmixread,
                 isVerify(),
-                seed != null ? seed : ThreadLocalRandom.current().nextLong(1L << 32));
+                seed());
+    }
+
+    private long seed() {
+        if (seed != null) {
+            return seed;
+        }
+        return randrepeat ? REPEATED_SEED : ThreadLocalRandom.current().nextLong(1L << 32);
     }
 
     private int blockBytes() {
@@ -203,25 +245,20 @@ final class BenchCommand implements Callable<Integer> {
     }
 
     private int[] cpus() throws IOException {
-        if (!cpus.isEmpty()) {
-            Set<Integer> allowed =
-                    Arrays.stream(CpuAffinity.allowedCpus()).boxed().collect(Collectors.toCollection(TreeSet::new));
-            if (!allowed.containsAll(cpus)) {
-                throw new IllegalArgumentException(
-                        "--cpus_allowed must be of the CPUs that this process may use, " + allowed + ", not " + cpus);
-            }
+        if (cpus == null) {
+            return new int[0];
         }
-        return cpus.stream().mapToInt(Integer::intValue).toArray();
+        List<Integer> wanted = CpuList.parse(cpus);
+        Set<Integer> allowed =
+                Arrays.stream(CpuAffinity.allowedCpus()).boxed().collect(Collectors.toCollection(TreeSet::new));
+        if (!allowed.containsAll(wanted)) {
+            throw new IllegalArgumentException(
+                    "--cpus_allowed must be of the CPUs that this process may use, " + allowed + ", not " + cpus);
+        }
+        return wanted.stream().mapToInt(Integer::intValue).toArray();
     }
 
     private boolean isVerify() {
         return verify != null;
-    }
-
-    private static long millis(String option, double seconds) {
-        if (!(seconds >= 0 && seconds <= 1e9)) {
-            throw new IllegalArgumentException(option + " must be seconds from 0, not " + seconds);
-        }
-        return Math.round(seconds * 1000);
     }
 }

@@ -11,9 +11,8 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
-import org.nvmf4j.host.Controller;
-import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostException;
+import org.nvmf4j.host.HostOptions;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,8 +26,11 @@ import picocli.CommandLine.Spec;
         description = "Copy a file into a remote namespace, or a namespace into a file.",
         footer = {
             "",
-            "A namespace is written rdma://ADDR[:PORT]/NQN?nsid=N, standard input or output is -.",
-            "A file that does not fill the namespace leaves the rest of it as it was."
+            "A namespace is written rdma://ADDR[:PORT]/NQN?nsid=N (without ?nsid=N it is 1),",
+            "standard input or output is -.",
+            "A file that does not fill the namespace leaves the rest of it as it was.",
+            "A copy that fails or is interrupted keeps what was written, and says how much",
+            "that is."
         })
 final class CopyCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "SRC", description = "File, - or namespace to read.")
@@ -66,65 +68,63 @@ final class CopyCommand implements Callable<Integer> {
                     "--verify needs a destination that can be read again, not standard output");
         }
         NamespaceUri uri = NamespaceUri.parse(upload ? destination : source);
-        try (Interrupt interrupt = Interrupt.ofThisThread(() -> {}, Failures.INTERRUPTED)) {
-            try {
-                if (upload) {
-                    upload(uri);
-                } else {
-                    download(uri);
-                }
-            } catch (IOException e) {
-                if (interrupt.isSignalled()) {
-                    return Failures.INTERRUPTED;
-                }
-                throw e;
+        HostOptions options = hostOptions.options().build();
+        return Interrupt.guard(interrupt -> {
+            if (upload) {
+                upload(uri, options, interrupt);
+            } else {
+                download(uri, options, interrupt);
             }
-        }
-        return 0;
+        });
     }
 
-    private Host openHost(NamespaceUri uri) throws IOException {
-        return Host.open(uri.target().getAddress(), hostOptions.options().build());
-    }
-
-    private void upload(NamespaceUri uri) throws IOException {
+    private void upload(NamespaceUri uri, HostOptions options, Interrupt interrupt) throws IOException {
         // The file first: nobody is to be asked if there is nothing to send.
-        try (LocalData local = LocalData.open(source);
-                Host host = openHost(uri);
-                Controller controller = host.connect(uri.target(), uri.nqn());
-                NamespaceCopy copy = new NamespaceCopy(host, controller.namespace(uri.nsid()))) {
+        try (LocalData local = LocalData.open(source)) {
             long length = local.length(sizeBytes);
-            NamespaceCopy.Outcome outcome;
-            try (Progress progress = new Progress("copy", length)) {
-                outcome = copy.upload(local.channel(), length, progress);
-            }
-            if (verify) {
-                try (Progress progress = new Progress("verify", outcome.bytes())) {
-                    compare(outcome, copy.hash(outcome.bytes(), progress), uri.toString());
+            try (Session session = Session.open(uri.target(), uri.nqn(), options, interrupt, spec);
+                    NamespaceCopy copy = copy(session, uri)) {
+                interrupt.stopByInterrupt();
+                copy.requireRoomFor(length);
+                NamespaceCopy.Outcome outcome = watched(copy, uri.toString(), length, interrupt, progress -> {
+                    return copy.upload(local.channel(), length, progress);
+                });
+                if (verify) {
+                    try (Progress progress = new Progress("verify", outcome.bytes())) {
+                        compare(outcome, copy.hash(outcome.bytes(), progress), uri.toString());
+                    }
                 }
+                report(outcome);
             }
-            report(outcome);
         }
     }
 
-    private void download(NamespaceUri uri) throws IOException {
-        try (Host host = openHost(uri);
-                Controller controller = host.connect(uri.target(), uri.nqn());
-                NamespaceCopy copy = new NamespaceCopy(host, controller.namespace(uri.nsid()))) {
-            download(copy, uri);
+    private static NamespaceCopy copy(Session session, NamespaceUri uri) throws IOException {
+        return new NamespaceCopy(session.host(), session.controller().namespace(uri.nsid()));
+    }
+
+    private void download(NamespaceUri uri, HostOptions options, Interrupt interrupt) throws IOException {
+        LocalData.checkFolder(destination);
+        try (Session session = Session.open(uri.target(), uri.nqn(), options, interrupt, spec);
+                NamespaceCopy copy = copy(session, uri)) {
+            interrupt.stopByInterrupt();
+            download(copy, uri, interrupt);
         }
     }
 
-    private void download(NamespaceCopy copy, NamespaceUri uri) throws IOException {
+    private void download(NamespaceCopy copy, NamespaceUri uri, Interrupt interrupt) throws IOException {
         long length = sizeBytes == null ? copy.sizeBytes() : sizeBytes;
         if (length > copy.sizeBytes()) {
             throw new HostException("--size " + length + " exceeds the " + copy.sizeBytes() + " bytes of " + uri);
         }
         NamespaceCopy.Outcome outcome;
-        try (LocalData local = LocalData.create(destination);
-                Progress progress = new Progress("copy", length)) {
-            outcome = copy.download(local.channel(), length, progress);
-            local.sync();
+        try (LocalData local = LocalData.create(destination)) {
+            String name = destination.equals("-") ? "standard output" : destination;
+            outcome = watched(copy, name, length, interrupt, progress -> {
+                NamespaceCopy.Outcome read = copy.download(local.channel(), length, progress);
+                local.sync();
+                return read;
+            });
         }
         if (verify) {
             try (Progress progress = new Progress("verify", length)) {
@@ -132,6 +132,32 @@ final class CopyCommand implements Callable<Integer> {
             }
         }
         report(outcome);
+    }
+
+    private interface Copying {
+        NamespaceCopy.Outcome run(LongConsumer progress) throws IOException;
+    }
+
+    /** Copies with a progress bar; if that ends early, the user hears how far it came: what was written stays. */
+    private NamespaceCopy.Outcome watched(
+            NamespaceCopy copy, String destination, long length, Interrupt interrupt, Copying copying)
+            throws IOException {
+        try (Progress progress = new Progress("copy", length)) {
+            return copying.run(progress);
+        } catch (IOException e) {
+            long bytes = copy.settle();
+            String all = length == LocalData.UNKNOWN ? "" : " of " + length;
+            String remark = bytes == 0
+                    ? "nothing was written to " + destination
+                    : "the first " + bytes + " bytes" + all + " were written to " + destination;
+            if (interrupt.isSignalled()) {
+                PrintWriter err = spec.commandLine().getErr();
+                err.println(spec.qualifiedName() + ": interrupted: " + remark);
+                err.flush();
+                throw e;
+            }
+            throw new HostException(Failures.explain(e) + "; " + remark, e);
+        }
     }
 
     private static void compare(NamespaceCopy.Outcome outcome, byte[] found, String where) throws HostException {

@@ -23,6 +23,7 @@ import org.nvmf4j.roce.wire.PcapFrame;
 import org.nvmf4j.roce.wire.PcapReader;
 import org.nvmf4j.roce.wire.RoceFrame;
 import org.nvmf4j.roce.wire.RocePacket;
+import org.nvmf4j.verbs.AddressText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
@@ -32,7 +33,11 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "decode",
         description = "Print the RoCEv2 packets of a pcap or pcapng file, with their NVMe meaning.",
-        footer = {"", "Every ICRC is checked; the exit status is 1 if one is wrong."})
+        footer = {
+            "",
+            "Every ICRC is checked; the exit status is 1 if one is wrong. Frames that are not",
+            "RoCEv2 are counted, but not printed."
+        })
 final class DecodeCommand implements Callable<Integer> {
     @Parameters(paramLabel = "FILE.pcap", description = "The capture.")
     private Path file = Path.of("");
@@ -87,8 +92,8 @@ final class DecodeCommand implements Callable<Integer> {
                 "%5d %11.6f %s > %s ",
                 frame.number(),
                 (frame.timestampNanos() - start) / 1e9,
-                packet.source().getHostAddress(),
-                packet.destination().getHostAddress()));
+                AddressText.of(packet.source()),
+                AddressText.of(packet.destination())));
         if (!packet.isComplete()) {
             cut++;
             return line.append("(cut short by the capture)").toString();

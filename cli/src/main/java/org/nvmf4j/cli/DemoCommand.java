@@ -26,6 +26,7 @@ import org.nvmf4j.host.Controller;
 import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostException;
 import org.nvmf4j.host.HostOptions;
+import org.nvmf4j.verbs.AddressText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -49,17 +50,14 @@ final class DemoCommand implements Callable<Integer> {
     @Override
     public @Nullable Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
-        try (Interrupt interrupt = Interrupt.ofThisThread(stop::request, Failures.INTERRUPTED)) {
-            try {
-                run(out);
-            } catch (IOException e) {
-                if (interrupt.isSignalled()) {
-                    return Failures.INTERRUPTED;
-                }
-                throw e;
-            }
-        }
-        return 0;
+        Thread current = Thread.currentThread();
+        return Interrupt.guard(interrupt -> {
+            interrupt.stopBy(() -> {
+                stop.request();
+                current.interrupt();
+            });
+            run(out);
+        });
     }
 
     private void run(PrintWriter out) throws IOException {
@@ -89,7 +87,7 @@ final class DemoCommand implements Callable<Integer> {
                 Controller controller = host.connect(target, NQN);
                 NamespaceCopy copy = new NamespaceCopy(host, controller.namespace(FILE_NSID))) {
             out.println("host     process " + ProcessHandle.current().pid() + ", connected from "
-                    + host.device().localAddress().getHostAddress() + " to controller " + controller.id());
+                    + AddressText.of(host.device().localAddress()) + " to controller " + controller.id());
             out.flush();
             long start = System.nanoTime();
             try (LocalData from = LocalData.open(source.toString())) {

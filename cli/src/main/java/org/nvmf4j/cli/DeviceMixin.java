@@ -30,9 +30,22 @@ final class DeviceMixin {
             names = "--faults",
             paramLabel = "SPEC",
             converter = FaultsConverter.class,
-            description = "Damage what is sent: loss=P,duplicate=P,reorder=P,corrupt=P,seed=N; P is 0.01 or 1%%.")
+            description =
+                    "Damage what is sent: loss=P,duplicate=P,reorder=P,corrupt=P,seed=N; P is 0.01 or 1%%, per packet.")
     @Nullable
     FaultOptions faults;
+
+    /**
+     * Refuses a provider that there is not, before anything is opened.
+     *
+     * @throws IllegalArgumentException with one line that names those there are
+     */
+    void check() {
+        if (!provider.equals(Device.ANY_PROVIDER) && !Device.providerNames().contains(provider)) {
+            throw new IllegalArgumentException("--provider must be " + Device.ANY_PROVIDER + " or one of "
+                    + String.join(", ", Device.providerNames()) + ", not '" + provider + "'");
+        }
+    }
 
     DeviceOptions applyTo(DeviceOptions options) {
         return options.withPathMtuBytes(pathMtuBytes).withPcapFile(pcapFile).withFaults(faults);

@@ -2,10 +2,12 @@ package org.nvmf4j.cli;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.Host;
+import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.nvme.DiscoveryLogEntry;
 import org.nvmf4j.nvme.DiscoveryLogPage;
 import org.nvmf4j.nvme.Nqn;
@@ -25,6 +27,7 @@ final class DiscoverCommand implements Callable<Integer> {
             names = {"-n", "--nqn"},
             paramLabel = "NQN",
             defaultValue = Nqn.DISCOVERY,
+            converter = NqnConverter.class,
             description = "NQN of the discovery subsystem (default: the well-known one).")
     private String nqn = Nqn.DISCOVERY;
 
@@ -36,10 +39,19 @@ final class DiscoverCommand implements Callable<Integer> {
 
     @Override
     public @Nullable Integer call() throws IOException {
-        DiscoveryLogPage log;
-        try (Host host = fabric.openHost()) {
-            log = host.discover(fabric.target(), nqn);
-        }
+        InetSocketAddress target = fabric.target();
+        HostOptions options = fabric.host.options().build();
+        return Interrupt.guard(interrupt -> {
+            DiscoveryLogPage log;
+            try (Host host = Host.open(target.getAddress(), options)) {
+                interrupt.stopBy(host::close);
+                log = Session.patiently(target, spec, () -> host.discover(target, nqn));
+            }
+            print(log);
+        });
+    }
+
+    private void print(DiscoveryLogPage log) {
         PrintWriter out = spec.commandLine().getOut();
         List<Report> records =
                 log.entries().stream().map(DiscoverCommand::report).toList();
@@ -55,7 +67,6 @@ final class DiscoverCommand implements Callable<Integer> {
             }
         }
         out.flush();
-        return 0;
     }
 
     private static Report report(DiscoveryLogEntry entry) {

@@ -1,9 +1,7 @@
 package org.nvmf4j.cli;
 
-import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
-import org.nvmf4j.host.Host;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -33,15 +31,22 @@ final class FabricMixin {
     @Mixin
     HostMixin host;
 
-    InetSocketAddress target() throws UnknownHostException {
-        if (!transport.equals("rdma")) {
-            throw new IllegalArgumentException("--transport must be rdma, not " + transport);
+    /** nvme-cli has the port in an option of its own. */
+    private static String withoutPort(String address) {
+        int port = Addresses.portIndex(address);
+        if (port >= 0) {
+            throw new IllegalArgumentException("--traddr takes no port: write -a " + address.substring(0, port - 1)
+                    + " -s " + address.substring(port));
         }
-        return new InetSocketAddress(
-                Addresses.lookUp(traddr), Ranges.require("--trsvcid", trsvcid, 1, Addresses.MAX_PORT));
+        return address;
     }
 
-    Host openHost() throws IOException {
-        return Host.open(target().getAddress(), host.options().build());
+    InetSocketAddress target() throws UnknownHostException {
+        if (!transport.equals("rdma")) {
+            throw new IllegalArgumentException(
+                    "--transport must be rdma, not " + transport + ": there is no other here; leave it out");
+        }
+        return new InetSocketAddress(
+                Addresses.lookUp(withoutPort(traddr)), Ranges.require("--trsvcid", trsvcid, 1, Addresses.MAX_PORT));
     }
 }

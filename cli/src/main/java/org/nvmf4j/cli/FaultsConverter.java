@@ -32,9 +32,15 @@ final class FaultsConverter implements ITypeConverter<FaultOptions> {
 
     private static double probability(String part, String value) {
         try {
-            double p = value.endsWith("%")
+            boolean percent = value.endsWith("%");
+            double p = percent
                     ? Double.parseDouble(value.substring(0, value.length() - 1)) / 100
                     : Double.parseDouble(value);
+            if (!percent && p >= 1) {
+                // Whoever writes loss=1 means one in a hundred.
+                throw new TypeConversionException(
+                        "'" + part + "' would be every packet; write 1% or 0.01 for one in a hundred");
+            }
             if (p >= 0 && p <= 1) {
                 return p;
             }
@@ -54,6 +60,6 @@ final class FaultsConverter implements ITypeConverter<FaultOptions> {
 
     private static TypeConversionException wrong(String part) {
         return new TypeConversionException("'" + part
-                + "' is no fault; write loss=P, duplicate=P, reorder=P, corrupt=P (P from 0 to 1, or 1%) or seed=N");
+                + "' is no fault; write loss=P, duplicate=P, reorder=P, corrupt=P (P is 0.01 or 1%) or seed=N");
     }
 }

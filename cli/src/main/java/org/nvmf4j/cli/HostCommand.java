@@ -2,10 +2,11 @@ package org.nvmf4j.cli;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.Controller;
-import org.nvmf4j.host.Host;
+import org.nvmf4j.host.HostOptions;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -20,6 +21,7 @@ abstract class HostCommand implements Callable<Integer> {
             names = {"-n", "--nqn"},
             paramLabel = "NQN",
             required = true,
+            converter = NqnConverter.class,
             description = "NQN of the subsystem.")
     String nqn = "";
 
@@ -34,13 +36,15 @@ abstract class HostCommand implements Callable<Integer> {
 
     @Override
     public final @Nullable Integer call() throws IOException {
-        try (Host host = fabric.openHost();
-                Controller controller = host.connect(fabric.target(), nqn)) {
-            PrintWriter out = spec.commandLine().getOut();
-            print(controller, out);
-            out.flush();
-        }
-        return 0;
+        InetSocketAddress target = fabric.target();
+        HostOptions options = fabric.host.options().build();
+        return Interrupt.guard(interrupt -> {
+            try (Session session = Session.open(target, nqn, options, interrupt, spec)) {
+                PrintWriter out = spec.commandLine().getOut();
+                print(session.controller(), out);
+                out.flush();
+            }
+        });
     }
 
     void print(Report report, String title, PrintWriter out) {

@@ -28,6 +28,7 @@ final class HostMixin {
     @Option(
             names = {"-q", "--hostnqn"},
             paramLabel = "NQN",
+            converter = NqnConverter.class,
             description = "Own NQN (default: that of /etc/nvme/hostnqn, or made up).")
     @Nullable
     String hostNqn;
@@ -48,6 +49,7 @@ final class HostMixin {
     int keepAliveSeconds = 5;
 
     HostOptions.Builder options() throws UnknownHostException {
+        device.check();
         HostOptions.Builder builder = HostOptions.builder()
                 .provider(device.provider)
                 .device(device.applyTo(DeviceOptions.defaults()

@@ -8,20 +8,17 @@ import org.nvmf4j.host.Controller;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.LbaFormat;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Mixin;
 
 /** {@code nvmf id-ns}. */
 @Command(name = "id-ns", description = "Connect, and print a namespace's Identify data.")
 final class IdNsCommand extends HostCommand {
-    @Option(
-            names = "--namespace-id",
-            paramLabel = "NSID",
-            defaultValue = "1",
-            description = "The namespace (default: ${DEFAULT-VALUE}).")
-    int nsid = 1;
+    @Mixin
+    private NamespaceMixin namespace;
 
     @Override
     void print(Controller controller, PrintWriter out) throws IOException {
+        int nsid = namespace.nsid;
         IdentifyNamespace id = controller.namespace(nsid).identify();
         Report report = new Report()
                 .hex("nsze", id.nsze())
@@ -47,7 +44,7 @@ final class IdNsCommand extends HostCommand {
             report.list("lbafs", formats(id)).printJson(out);
             return;
         }
-        print(report, "NVME Identify Namespace " + nsid + ":", out);
+        print(report, "NVME Identify Namespace " + Integer.toUnsignedString(nsid) + ":", out);
         for (int i = 0; i <= id.nlbaf(); i++) {
             LbaFormat format = id.lbaFormat(i);
             out.printf(

@@ -1,5 +1,6 @@
 package org.nvmf4j.cli;
 
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -11,25 +12,31 @@ final class Interrupt implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 20;
 
     private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile boolean signalled;
     private final Thread hook;
+    private boolean signalled;
+    private Runnable stop;
 
     private Interrupt(Runnable stop, int status) {
-        hook = new Thread(
-                () -> {
-                    signalled = true;
-                    stop.run();
-                    try {
-                        if (ended.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-                            Runtime.getRuntime().halt(status);
-                        }
-                        System.err.println("nvmf: did not end in good order within " + PATIENCE_SECONDS + " s");
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
-                    }
-                },
-                "nvmf-interrupt");
+        this.stop = stop;
+        hook = new Thread(() -> onSignal(status), "nvmf-interrupt");
         Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    private void onSignal(int status) {
+        Runnable now;
+        synchronized (this) {
+            signalled = true;
+            now = stop;
+        }
+        now.run();
+        try {
+            if (ended.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                Runtime.getRuntime().halt(status);
+            }
+            System.err.println("nvmf: did not end in good order within " + PATIENCE_SECONDS + " s");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /**
@@ -41,23 +48,50 @@ final class Interrupt implements AutoCloseable {
         return new Interrupt(stop, status);
     }
 
-    /**
-     * Has the calling thread interrupted; as {@link #onSignal}.
-     *
-     * @param alsoStop called before
-     */
-    static Interrupt ofThisThread(Runnable alsoStop, int status) {
-        Thread current = Thread.currentThread();
-        return onSignal(
-                () -> {
-                    alsoStop.run();
-                    current.interrupt();
-                },
-                status);
+    /** What a command does. */
+    interface Work {
+        /**
+         * Does it.
+         *
+         * @param interrupt to be told by {@link Interrupt#stopBy} how it is stopped
+         */
+        void run(Interrupt interrupt) throws IOException;
+    }
+
+    /** Runs a command's work and returns the exit status; that it fails because it was told to end is no failure. */
+    static int guard(Work work) throws IOException {
+        try (Interrupt interrupt = new Interrupt(() -> {}, Failures.INTERRUPTED)) {
+            try {
+                work.run(interrupt);
+                return 0;
+            } catch (IOException | RuntimeException e) {
+                if (interrupt.isSignalled()) {
+                    return Failures.INTERRUPTED;
+                }
+                throw e;
+            }
+        }
+    }
+
+    /** Changes what the signal has called; at once, if it has come. */
+    void stopBy(Runnable action) {
+        boolean late;
+        synchronized (this) {
+            stop = action;
+            late = signalled;
+        }
+        if (late) {
+            action.run();
+        }
+    }
+
+    /** Has the calling thread interrupted. */
+    void stopByInterrupt() {
+        stopBy(Thread.currentThread()::interrupt);
     }
 
     /** Whether the process was told to end, so that what fails now does so because of that. */
-    boolean isSignalled() {
+    synchronized boolean isSignalled() {
         return signalled;
     }
 

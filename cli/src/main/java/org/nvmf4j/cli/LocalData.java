@@ -23,6 +23,7 @@ final class LocalData implements AutoCloseable {
     static final long UNKNOWN = -1;
 
     private final ByteChannel channel;
+    /** The channel, if what is behind it has a length. */
     private final @Nullable FileChannel file;
 
     private LocalData(ByteChannel channel, @Nullable FileChannel file) {
@@ -39,20 +40,40 @@ final class LocalData implements AutoCloseable {
         if (Files.isDirectory(path)) {
             throw new IOException(name + " is a folder: name a file");
         }
-        FileChannel file = FileChannel.open(path, StandardOpenOption.READ);
-        return new LocalData(file, file);
+        FileChannel channel = FileChannel.open(path, StandardOpenOption.READ);
+        boolean pipe = !Files.isRegularFile(path) && channel.size() == 0;
+        return new LocalData(channel, pipe ? null : channel);
+    }
+
+    /**
+     * Looks whether a file of this name can be made.
+     *
+     * @throws IOException if its folder does not exist, or if it is a folder itself
+     */
+    static void checkFolder(String name) throws IOException {
+        if (name.equals(STANDARD)) {
+            return;
+        }
+        Path path = Path.of(name);
+        if (Files.isDirectory(path)) {
+            throw new IOException(name + " is a folder: name a file");
+        }
+        Path folder = path.toAbsolutePath().getParent();
+        if (folder != null && !Files.isDirectory(folder)) {
+            throw new IOException("cannot write " + name + ": there is no folder " + folder);
+        }
     }
 
     static LocalData create(String name) throws IOException {
         if (name.equals(STANDARD)) {
             return new LocalData(new OutputOnly(Channels.newChannel(System.out)), null);
         }
-        Path path = Path.of(name);
-        if (Files.isDirectory(path)) {
-            throw new IOException(name + " is a folder: name a file");
-        }
+        checkFolder(name);
         FileChannel file = FileChannel.open(
-                path, StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING);
+                Path.of(name),
+                StandardOpenOption.WRITE,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING);
         return new LocalData(file, file);
     }
 
@@ -60,7 +81,7 @@ final class LocalData implements AutoCloseable {
         return channel;
     }
 
-    /** How much to copy: what was asked for, or all there is; {@link #UNKNOWN} for all of standard input. */
+    /** How much to copy: what was asked for, or all there is; {@link #UNKNOWN} for all of standard input or a pipe. */
     long length(@Nullable Long wanted) throws IOException {
         if (file == null) {
             return wanted == null ? UNKNOWN : wanted;

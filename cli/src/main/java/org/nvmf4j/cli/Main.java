@@ -1,5 +1,7 @@
 package org.nvmf4j.cli;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
@@ -32,6 +34,8 @@ import picocli.CommandLine.Spec;
             HelpCommand.class
         })
 public final class Main implements Runnable {
+    private static final Map<String, String> EXIT_CODES = exitCodes();
+
     @Spec
     private CommandSpec spec;
 
@@ -53,11 +57,27 @@ public final class Main implements Runnable {
     /** The command with all subcommands, to be executed within a program: its exit status is returned, the process goes on. */
     public static CommandLine commandLine() {
         CommandLine commandLine = new CommandLine(new Main());
+        commandLine
+                .getCommandSpec()
+                .usageMessage()
+                .exitCodeListHeading("Exit status:%n")
+                .exitCodeList(EXIT_CODES);
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
         commandLine.setExecutionStrategy(Main::execute);
         commandLine.setParameterExceptionHandler(Failures::onWrongUsage);
         commandLine.setExecutionExceptionHandler(Failures::onFailure);
         return commandLine;
+    }
+
+    private static Map<String, String> exitCodes() {
+        Map<String, String> codes = new LinkedHashMap<>();
+        codes.put("0", "done; of serve also: ended by a signal");
+        codes.put(
+                Integer.toString(Failures.FAILED),
+                "failed: a file, the network, the target or the data was not as needed");
+        codes.put(Integer.toString(Failures.USAGE), "wrong command line; nothing was done");
+        codes.put(Integer.toString(Failures.INTERRUPTED), "ended early by SIGINT or SIGTERM, in good order");
+        return codes;
     }
 
     private static int execute(ParseResult parsed) {

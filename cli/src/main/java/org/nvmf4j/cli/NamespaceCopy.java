@@ -26,6 +26,12 @@ final class NamespaceCopy implements AutoCloseable {
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     private final @Nullable CompletableFuture<Void>[] pending = new CompletableFuture[DEPTH];
+    /** Of the writes in {@link #pending}. */
+    private final int[] lengths = new int[DEPTH];
+
+    private int oldest;
+    private long copied;
+    private boolean failed;
 
     /**
      * What was copied.
@@ -51,12 +57,10 @@ final class NamespaceCopy implements AutoCloseable {
      * @param length in bytes, or {@link LocalData#UNKNOWN} for all that comes
      */
     Outcome upload(ReadableByteChannel from, long length, LongConsumer progress) throws IOException {
-        if (length > sizeBytes()) {
-            throw tooLarge(length);
-        }
         MessageDigest digest = sha256();
         long done = 0;
         for (int slot = 0; ; slot = (slot + 1) % DEPTH) {
+            oldest = slot;
             await(slot);
             long left = length == LocalData.UNKNOWN ? CHUNK_BYTES : length - done;
             int got = fill(from, slot, (int) Math.min(CHUNK_BYTES, left));
@@ -64,7 +68,10 @@ final class NamespaceCopy implements AutoCloseable {
                 break;
             }
             if (got > sizeBytes() - done) {
-                throw tooLarge(done + got);
+                awaitAll();
+                namespace.flush();
+                throw new HostException("the source has more than the " + sizeBytes() + " bytes of the namespace: "
+                        + "export a larger one, or copy less with --size");
             }
             digest.update(chunk(slot, got));
             int rest = got % namespace.blockBytes();
@@ -73,6 +80,7 @@ final class NamespaceCopy implements AutoCloseable {
             }
             pending[slot] =
                     namespace.writeAsync(done / namespace.blockBytes(), blocks(got), buffer, (long) slot * CHUNK_BYTES);
+            lengths[slot] = got;
             done += got;
             progress.accept(got);
         }
@@ -93,6 +101,7 @@ final class NamespaceCopy implements AutoCloseable {
             while (chunk.hasRemaining()) {
                 to.write(chunk);
             }
+            copied += bytes;
             progress.accept(bytes);
         });
         return new Outcome(length, digest.digest());
@@ -161,8 +170,28 @@ final class NamespaceCopy implements AutoCloseable {
     }
 
     private void awaitAll() throws IOException {
-        for (int slot = 0; slot < DEPTH; slot++) {
-            await(slot);
+        for (int i = 0; i < DEPTH; i++) {
+            await((oldest + i) % DEPTH);
+        }
+    }
+
+    /** How many bytes from the start have arrived at the other side; waits for what is on its way. */
+    long settle() {
+        for (int i = 0; i < DEPTH; i++) {
+            int slot = (oldest + i) % DEPTH;
+            CompletableFuture<Void> future = pending[slot];
+            if (future != null) {
+                pending[slot] = null;
+                ended(slot, future.handle((nothing, error) -> error == null).join());
+            }
+        }
+        return copied;
+    }
+
+    private void ended(int slot, boolean well) {
+        failed |= !well;
+        if (!failed) {
+            copied += lengths[slot];
         }
     }
 
@@ -171,10 +200,13 @@ final class NamespaceCopy implements AutoCloseable {
         if (future == null) {
             return;
         }
-        pending[slot] = null;
         try {
             future.get();
+            pending[slot] = null;
+            ended(slot, true);
         } catch (ExecutionException e) {
+            pending[slot] = null;
+            ended(slot, false);
             throw e.getCause() instanceof IOException io ? io : new HostException("the copy failed", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -182,9 +214,16 @@ final class NamespaceCopy implements AutoCloseable {
         }
     }
 
-    private HostException tooLarge(long bytes) {
-        return new HostException("the source has more than the namespace's " + sizeBytes() + " bytes (" + bytes
-                + " so far): export a larger namespace, or copy less with --size");
+    /**
+     * Looks whether so many bytes fit into the namespace.
+     *
+     * @throws HostException if they do not
+     */
+    void requireRoomFor(long bytes) throws HostException {
+        if (bytes > sizeBytes()) {
+            throw new HostException("the source has " + bytes + " bytes, the namespace only " + sizeBytes()
+                    + ": export a larger one, or copy less with --size");
+        }
     }
 
     static MessageDigest sha256() {
@@ -197,13 +236,8 @@ final class NamespaceCopy implements AutoCloseable {
 
     @Override
     public void close() {
-        for (int slot = 0; slot < DEPTH; slot++) {
-            CompletableFuture<Void> future = pending[slot];
-            if (future != null) {
-                // The memory belongs to the device until the request has ended, however it ends.
-                future.exceptionally(error -> null).join();
-            }
-        }
+        // The memory belongs to the device until every request has ended, however it ends.
+        var _ = settle();
         buffer.close();
     }
 }

@@ -2,6 +2,9 @@ package org.nvmf4j.cli;
 
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.verbs.AddressText;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * A remote namespace as people write it: {@code rdma://ADDR[:PORT]/NQN?nsid=N}, with nsid 1 where it is left out.
@@ -33,20 +36,18 @@ record NamespaceUri(InetSocketAddress target, String nqn, int nsid) {
         if (question >= 0) {
             String query = rest.substring(question + 1);
             try {
-                nsid = query.startsWith(NSID) ? Integer.parseUnsignedInt(query.substring(NSID.length())) : 0;
-            } catch (NumberFormatException e) {
-                throw wrong(text);
-            }
-            if (nsid == 0) {
+                nsid = NsidConverter.parse(query.startsWith(NSID) ? query.substring(NSID.length()) : "");
+            } catch (TypeConversionException e) {
                 throw wrong(text);
             }
         }
+        Nqn.requireValid(nqn);
         return new NamespaceUri(Addresses.parse(text.substring(SCHEME.length(), slash)), nqn, nsid);
     }
 
     @Override
     public String toString() {
-        return SCHEME + Addresses.format(target) + "/" + nqn + "?" + NSID + Integer.toUnsignedString(nsid);
+        return SCHEME + AddressText.of(target) + "/" + nqn + "?" + NSID + Integer.toUnsignedString(nsid);
     }
 
     private static IllegalArgumentException wrong(String text) {

@@ -8,6 +8,7 @@ final class OutputMixin {
             names = {"-o", "--output-format"},
             paramLabel = "FORMAT",
             defaultValue = "normal",
+            converter = FormatConverter.class,
             description = "Output format: normal or json (default: ${DEFAULT-VALUE}).")
     Report.Format format = Report.Format.NORMAL;
 

@@ -1,7 +1,10 @@
 package org.nvmf4j.cli;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
+import java.math.BigInteger;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -13,12 +16,13 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.bench.FioText;
 import org.nvmf4j.target.NamespaceSpec;
 import org.nvmf4j.target.Subsystem;
 import org.nvmf4j.target.Target;
 import org.nvmf4j.target.TargetOptions;
 import org.nvmf4j.target.TargetStatistics;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 import picocli.CommandLine.Command;
@@ -34,7 +38,9 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "SPEC is " + NamespaceSpec.FORM + ".",
-            "Sizes are bytes, or a number with k, M, G or T. A file may be a block device."
+            "Sizes are bytes, or a number with k, M, G or T. A file may be a block device.",
+            "Every --listen address is a device of its own; --pcap is possible with one",
+            "address, on any number of ports."
         })
 final class ServeCommand implements Callable<Integer> {
     static final String DEFAULT_NQN = "nqn.2026-11.org.nvmf4j:target";
@@ -53,6 +59,7 @@ final class ServeCommand implements Callable<Integer> {
             names = {"-n", "--nqn"},
             paramLabel = "NQN",
             defaultValue = DEFAULT_NQN,
+            converter = NqnConverter.class,
             description = "NQN of the subsystem (default: ${DEFAULT-VALUE}).")
     private String nqn = DEFAULT_NQN;
 
@@ -66,6 +73,7 @@ final class ServeCommand implements Callable<Integer> {
     @Option(
             names = "--allow-host",
             paramLabel = "NQN",
+            converter = NqnConverter.class,
             description = "Let only this host connect; may be repeated (default: any host).")
     private List<String> allowedHosts = List.of();
 
@@ -101,6 +109,8 @@ final class ServeCommand implements Callable<Integer> {
     public @Nullable Integer call() throws IOException {
         List<NamespaceSpec> specs =
                 namespaces.stream().map(NamespaceSpec::parse).toList();
+        checkMemory(specs);
+        device.check();
         TargetOptions options = TargetOptions.builder()
                 .inCapsuleDataBytes(inCapsuleDataBytes())
                 .maxQueueSize(Ranges.require("--max-queue-size", maxQueueSize, 2, 1024))
@@ -114,7 +124,7 @@ final class ServeCommand implements Callable<Integer> {
             err.flush();
         }
         Map<InetAddress, List<InetSocketAddress>> ports = ports();
-        Subsystem subsystem = new Subsystem(Nqn.requireValid(nqn));
+        Subsystem subsystem = new Subsystem(nqn);
         if (!allowedHosts.isEmpty()) {
             subsystem.allowHosts(new HashSet<>(allowedHosts));
         }
@@ -154,6 +164,21 @@ final class ServeCommand implements Callable<Integer> {
         return ports;
     }
 
+    /** Memory is taken as it is written, but a namespace that can never be written whole is a mistake. */
+    private static void checkMemory(List<NamespaceSpec> specs) {
+        BigInteger wanted = specs.stream()
+                .filter(spec -> spec.kind() == NamespaceSpec.Kind.MEM)
+                .map(spec -> BigInteger.valueOf(spec.sizeBytes()))
+                .reduce(BigInteger.ZERO, BigInteger::add);
+        if (wanted.signum() > 0
+                && ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                && wanted.compareTo(BigInteger.valueOf(system.getTotalMemorySize())) > 0) {
+            throw new IllegalArgumentException("--ns mem: asks for " + FioText.bytes(wanted.doubleValue())
+                    + ", this machine has " + FioText.bytes((double) system.getTotalMemorySize())
+                    + " of memory: use less, or file:PATH,size=SIZE or null:SIZE");
+        }
+    }
+
     private void serve(
             TargetOptions options,
             Subsystem subsystem,
@@ -179,7 +204,7 @@ final class ServeCommand implements Callable<Integer> {
             if (Verbosity.of(spec.commandLine())) {
                 out.println(describe(target.statistics()));
                 devices.forEach(opened -> out.println(
-                        "device " + opened.attributes().localAddress().getHostAddress() + ": "
+                        "device " + AddressText.of(opened.attributes().localAddress()) + ": "
                                 + Counters.line(opened.counters())));
                 out.flush();
             }
@@ -189,7 +214,7 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     private static String describe(Target target, Subsystem subsystem, List<Device> devices) {
-        String where = target.ports().stream().map(Addresses::format).collect(Collectors.joining(", "));
+        String where = target.ports().stream().map(AddressText::of).collect(Collectors.joining(", "));
         String what = subsystem.namespaces().stream()
                 .map(namespace ->
                         namespace.nsid() + " (" + Sizes.format(namespace.blocks() * namespace.blockSizeBytes()) + ")")

@@ -12,6 +12,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.nvmf4j.host.HostException;
 import org.nvmf4j.linux.NetworkRoutes;
+import org.nvmf4j.verbs.AddressText;
 
 /** An {@code nvmf serve} in a process of its own, on a loopback address that was free. */
 final class TargetProcess implements AutoCloseable {
@@ -34,7 +35,7 @@ final class TargetProcess implements AutoCloseable {
             InetSocketAddress address = new InetSocketAddress(
                     NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current()), Addresses.DEFAULT_PORT);
             List<String> command = javaCommand();
-            command.addAll(List.of("serve", "--listen", Addresses.format(address), "--nqn", nqn));
+            command.addAll(List.of("serve", "--listen", AddressText.of(address), "--nqn", nqn));
             for (String namespace : namespaces) {
                 command.addAll(List.of("--ns", namespace));
             }

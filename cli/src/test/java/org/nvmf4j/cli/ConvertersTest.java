@@ -47,10 +47,76 @@ class ConvertersTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "loss", "loss=2", "loss=-1", "loss=NaN", "lost=1", "seed=x", "loss=1%,"})
+    @ValueSource(strings = {"", "loss", "loss=-1", "loss=NaN", "lost=1", "corrupt=101%", "seed=x", "loss=1%,"})
     void refusesWhatIsNoFault(String text) {
         assertThatThrownBy(() -> new FaultsConverter().convert(text))
                 .isInstanceOf(TypeConversionException.class)
                 .hasMessageContaining("no fault");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"loss=1", "loss=5", "duplicate=1.0", "loss=0.1,corrupt=100"})
+    void refusesFaultsThatForgetThePercentSign(String text) {
+        assertThatThrownBy(() -> new FaultsConverter().convert(text))
+                .isInstanceOf(TypeConversionException.class)
+                .hasMessageContaining("write 1% or 0.01");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "10,10000",
+        "10s,10000",
+        "0.5,500",
+        "1.5S,1500",
+        "500ms,500",
+        "500msec,500",
+        "2m,120000",
+        "2min,120000",
+        "1h,3600000",
+        "1d,86400000",
+        "0,0"
+    })
+    void readsTimesAsFioDoes(String text, long millis) {
+        assertThat(new Durations().convert(text)).isEqualTo(millis);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "s", "-1", "1y", "1us", "0.5ms", "1e3", "99999d", "1 2", "1:30"})
+    void refusesWhatIsNoTime(String text) {
+        assertThatThrownBy(() -> new Durations().convert(text))
+                .isInstanceOf(TypeConversionException.class)
+                .hasMessageContaining("no time");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,1", "0x1,1", "0xff,255", "010,10", "4294967294,-2"})
+    void readsNamespaceIds(String text, int nsid) {
+        assertThat(NsidConverter.parse(text)).isEqualTo(nsid);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "0", "-1", "x", "0x", "4294967295", "1.0"})
+    void refusesWhatIsNoNamespaceId(String text) {
+        assertThatThrownBy(() -> NsidConverter.parse(text))
+                .isInstanceOf(TypeConversionException.class)
+                .hasMessageContaining("no namespace ID");
+    }
+
+    @Test
+    void readsListsOfCpus() {
+        assertThat(CpuList.parse("0")).containsExactly(0);
+        assertThat(CpuList.parse("4,0-2")).containsExactly(4, 0, 1, 2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "x", "1,", "2-1", "1-", "-1", "0-999999"})
+    void refusesWhatIsNoListOfCpus(String text) {
+        assertThatThrownBy(() -> CpuList.parse(text)).hasMessageContaining("--cpus_allowed");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"127.0.0.1,-1", "::1,-1", "[::1],-1", "host,-1", "127.0.0.1:4420,10", "[::1]:1,6", "host:1,5", "'',-1"})
+    void findsThePort(String address, int index) {
+        assertThat(Addresses.portIndex(address)).isEqualTo(index);
     }
 }

@@ -21,7 +21,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nvmf4j.cli.Main;
+import org.nvmf4j.verbs.AddressText;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
 import picocli.CommandLine;
 
 /**
@@ -39,16 +43,22 @@ class CommandLineTest {
 
     private static TargetNode node;
 
-    /** Words of a command line, and what its one line must contain. */
-    record Wrong(String arguments, List<String> hints) {
+    /** Words of a command line, its exit status, and what its one line must contain. */
+    record Wrong(String arguments, int status, List<String> hints) {
         @Override
         public String toString() {
             return arguments;
         }
     }
 
+    /** What makes no sense as it stands. */
     private static Wrong wrong(String arguments, String... hints) {
-        return new Wrong(arguments, List.of(hints));
+        return new Wrong(arguments, 2, List.of(hints));
+    }
+
+    /** What files, the network or the target do not allow. */
+    private static Wrong failed(String arguments, String... hints) {
+        return new Wrong(arguments, 1, List.of(hints));
     }
 
     /** {@code @FOLDER} is a folder, {@code @ADDR} and {@code @PORT} are a target's that is there, {@code @HERE} its NQN. */
@@ -65,17 +75,20 @@ class CommandLineTest {
             wrong("serve --ns mem:0", "mem:1G"),
             wrong("serve --ns mem:513", "512", "1024"),
             wrong("serve --ns mem:9999999999T", "9999999999T"),
-            wrong("serve --ns mem:900000T", "memory"),
+            wrong("serve --ns mem:900000T", "memory", "null:SIZE"),
+            wrong("serve --ns mem:1000T", "mem:", "1000TiB", "this machine has", "file:PATH"),
+            wrong("serve --ns mem:600T,nsid=3 --ns mem:400T", "1000TiB", "this machine has"),
+            failed("serve --ns file:@FOLDER/disk --ns file:@FOLDER/disk", "@FOLDER/disk", "once"),
             wrong("serve --ns mem:1M,bs=1000", "bs=1000", "512", "4096"),
             wrong("serve --ns mem:1M,nsid=0", "nsid=0", "1 to 1024"),
             wrong("serve --ns mem:1M,uuid=7", "uuid=7"),
             wrong("serve --ns mem:1M,size=5", "'size=5'"),
             wrong("serve --ns mem:1M,nsid=1 --ns mem:1M,nsid=1", "nsid 1", "taken"),
             wrong("serve --ns file:", "path"),
-            wrong("serve --ns file:@FOLDER/none", "@FOLDER/none", "size=SIZE"),
-            wrong("serve --ns file:@FOLDER/none/disk,size=1M", "@FOLDER/none/disk", "folder"),
-            wrong("serve --ns file:@FOLDER", "@FOLDER", "directory"),
-            wrong("serve --ns file:@FOLDER/tiny", "@FOLDER/tiny", "512", "truncate"),
+            failed("serve --ns file:@FOLDER/none", "@FOLDER/none", "size=SIZE"),
+            failed("serve --ns file:@FOLDER/none/disk,size=1M", "@FOLDER/none/disk", "folder"),
+            failed("serve --ns file:@FOLDER", "@FOLDER", "directory"),
+            failed("serve --ns file:@FOLDER/tiny", "@FOLDER/tiny", "512", "truncate"),
             wrong("serve --ns mem:1M --listen 1.2.3.4.5", "'1.2.3.4.5'"),
             wrong("serve --ns mem:1M --listen [::1", "'[::1'", "[IPV6]:PORT"),
             wrong("serve --ns mem:1M --listen 127.9.9.9:0", "'127.9.9.9:0'", "1 to 65535"),
@@ -83,8 +96,8 @@ class CommandLineTest {
             wrong("serve --ns mem:1M --listen 127.9.9.9:x", "'127.9.9.9:x'", "ADDR:PORT"),
             wrong("serve --ns mem:1M --listen :4420", "':4420'", "ADDR:PORT"),
             wrong("serve --ns mem:1M --listen 0.0.0.0", "--listen", "0.0.0.0"),
-            wrong("serve --ns mem:1M --listen 240.0.0.77", "240.0.0.77", "127.0.0.1"),
-            wrong("serve --ns mem:1M --listen 224.0.0.1", "224.0.0.1"),
+            failed("serve --ns mem:1M --listen 240.0.0.77", "240.0.0.77", "127.0.0.1"),
+            failed("serve --ns mem:1M --listen 224.0.0.1", "224.0.0.1"),
             wrong("serve --ns mem:1M --listen 127.9.9.9 --listen 127.9.9.8 --pcap @FOLDER/x", "--pcap", "--listen"),
             wrong("serve --ns mem:1M --nqn foo", "\"foo\"", "NQN", "nqn.2025-01.com.example:disk1"),
             wrong("serve --ns mem:1M --allow-host foo", "\"foo\"", "NQN"),
@@ -97,9 +110,11 @@ class CommandLineTest {
             wrong("serve --ns mem:1M --provider foo", "'foo'", "softroce"),
             wrong("serve --ns mem:1M --path-mtu 1000", "path MTU", "1024"),
             wrong("serve --ns mem:1M --path-mtu x", "--path-mtu", "'x'"),
-            wrong("serve --ns mem:1M --faults loss=2", "--faults", "'loss=2'", "0 to 1"),
+            wrong("serve --ns mem:1M --faults loss=2", "--faults", "'loss=2'", "1%", "0.01"),
+            wrong("serve --ns mem:1M --faults reorder=1", "--faults", "'reorder=1'", "1%", "0.01"),
+            wrong("serve --ns mem:1M --faults corrupt=101%", "--faults", "'corrupt=101%'", "1%"),
             wrong("serve --ns mem:1M --faults lost=1", "--faults", "'lost=1'", "loss=P"),
-            wrong("serve --ns mem:1M --listen 127.9.9.9 --pcap @FOLDER/none/x", "@FOLDER/none/x", "folder"),
+            failed("serve --ns mem:1M --listen 127.9.9.9 --pcap @FOLDER/none/x", "@FOLDER/none/x", "folder"),
             wrong("serve --ns mem:1M --bogus", "--bogus"),
             wrong("serve --ns mem:1M extra", "'extra'"),
             wrong("discover", "--traddr"),
@@ -108,25 +123,30 @@ class CommandLineTest {
             wrong("discover -a @NOBODY -s x", "--trsvcid", "'x'"),
             wrong("discover -a @NOBODY -t tcp", "--transport", "rdma"),
             wrong("discover -a 1.2.3.4.5", "'1.2.3.4.5'"),
+            wrong("discover -a :::1", "':::1'"),
+            wrong("discover -a @NOBODY:4421", "-a @NOBODY -s 4421"),
+            wrong("discover -a [::1]:4421", "-a [::1] -s 4421"),
             wrong("discover -a @NOBODY -n foo", "\"foo\"", "NQN"),
-            wrong("discover -a @NOBODY -o xml", "--output-format", "'xml'"),
+            wrong("discover -a @NOBODY -o xml", "--output-format", "'xml'", "normal or json"),
             wrong("discover -a @NOBODY -I 5", "--hostid", "'5'"),
             wrong("discover -a @NOBODY -q foo", "\"foo\"", "NQN"),
             wrong("discover -a @NOBODY -k -1", "--keep-alive-tmo", "0 to 86400"),
             wrong("discover -a @NOBODY -k 9999999", "--keep-alive-tmo", "0 to 86400"),
-            wrong("discover -a @NOBODY -w 240.0.0.77", "240.0.0.77", "127.0.0.1"),
+            failed("discover -a @NOBODY -w 240.0.0.77", "240.0.0.77", "127.0.0.1"),
             wrong("discover -a @NOBODY -w 1.2.3.4.5", "'1.2.3.4.5'"),
             wrong("discover -a @NOBODY --path-mtu 5", "path MTU", "1024"),
             wrong("discover -a @NOBODY --provider foo", "'foo'", "softroce"),
-            wrong("discover -a @ADDR -s 1", "@ADDR:1", "refused"),
+            failed("discover -a @ADDR -s 1", "@ADDR:1", "refused"),
             wrong("id-ctrl -a @ADDR -s @PORT", "--nqn"),
             wrong("id-ctrl -a @ADDR -s @PORT -n foo", "\"foo\"", "NQN"),
-            wrong(
+            failed(
                     "id-ctrl -a @ADDR -s @PORT -n nqn.2026-11.com.example:other",
                     "nqn.2026-11.com.example:other",
                     "SUBNQN"),
             wrong("id-ns -a @ADDR -s @PORT -n @HERE --namespace-id x", "--namespace-id", "'x'"),
-            wrong("id-ns -a @ADDR -s @PORT -n @HERE --namespace-id 7", "namespace 7", "list-ns"),
+            wrong("id-ns -a @ADDR -s @PORT -n @HERE --nsid 0", "--namespace-id", "'0'", "list-ns"),
+            wrong("id-ns -a @ADDR -s @PORT -n 1", "\"1\"", "NQN", "-N/--namespace-id"),
+            failed("id-ns -a @ADDR -s @PORT -n @HERE --namespace-id 7", "namespace 7", "list-ns"),
             wrong("list-ns -a @ADDR -s @PORT -n", "--nqn"),
             wrong("copy", "'SRC', 'DST'"),
             wrong("copy @FOLDER/tiny", "'DST'"),
@@ -142,15 +162,15 @@ class CommandLineTest {
             wrong("copy " + URI + "?ns=1 @FOLDER/x", "nsid=N"),
             wrong("copy tcp://@NOBODY/@HERE @FOLDER/x", "rdma://ADDR[:PORT]/NQN?nsid=N"),
             wrong("copy " + URI + " - --verify", "--verify"),
-            wrong("copy @FOLDER/none " + URI, "@FOLDER/none"),
-            wrong("copy @FOLDER " + URI, "@FOLDER"),
+            failed("copy @FOLDER/none " + URI, "@FOLDER/none"),
+            failed("copy @FOLDER " + URI, "@FOLDER"),
             wrong("copy @FOLDER/tiny " + URI + " --size x", "--size", "'x'"),
-            wrong("copy @FOLDER/tiny rdma://@ADDR:@PORT/@HERE --size 1G", "--size", "100 bytes"),
-            wrong("copy @FOLDER/large rdma://@ADDR:@PORT/@HERE", "65536 bytes", "--size"),
-            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER/x --size 1G", "--size", "65536 bytes"),
-            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER", "@FOLDER"),
-            wrong("copy rdma://@ADDR:@PORT/@HERE @FOLDER/none/x", "@FOLDER/none/x"),
-            wrong("copy rdma://@ADDR:@PORT/@HERE?nsid=7 @FOLDER/x", "namespace 7", "list-ns"),
+            failed("copy @FOLDER/tiny rdma://@ADDR:@PORT/@HERE --size 1G", "--size", "100 bytes"),
+            failed("copy @FOLDER/large rdma://@ADDR:@PORT/@HERE", "65537 bytes", "65536", "--size"),
+            failed("copy rdma://@ADDR:@PORT/@HERE @FOLDER/x --size 1G", "--size", "65536 bytes"),
+            failed("copy rdma://@ADDR:@PORT/@HERE @FOLDER", "@FOLDER"),
+            failed("copy rdma://@ADDR:@PORT/@HERE @FOLDER/none/x", "@FOLDER/none/x", "no folder @FOLDER/none"),
+            failed("copy rdma://@ADDR:@PORT/@HERE?nsid=7 @FOLDER/x", "namespace 7", "list-ns"),
             wrong("bench -a @NOBODY -n @HERE --bs 0", "--bs", "512"),
             wrong("bench -a @NOBODY -n @HERE --bs 8G", "--bs", "4M", "8G"),
             wrong("bench -a @NOBODY -n @HERE --bs 1000", "bs", "512"),
@@ -162,18 +182,29 @@ class CommandLineTest {
             wrong("bench -a @NOBODY -n @HERE --rwmixread 101", "rwmixread", "0 to 100"),
             wrong("bench -a @NOBODY -n @HERE --runtime -1", "--runtime"),
             wrong("bench -a @NOBODY -n @HERE --runtime x", "--runtime", "'x'"),
-            wrong("bench -a @NOBODY -n @HERE --time_based --size 1M", "time_based", "runtime"),
+            wrong("bench -a @NOBODY -n @HERE --runtime 1y", "--runtime", "'1y'", "500ms"),
+            wrong("bench -a @NOBODY -n @HERE --runtime 0", "--runtime", "--size"),
+            wrong("bench -a @NOBODY -n @HERE --ramp_time 1y", "--ramp_time", "'1y'", "500ms"),
+            wrong("bench -a @NOBODY -n @HERE --time_based --size 1M", "--time_based", "--runtime=10s"),
+            wrong("bench -a @NOBODY -n @HERE --time_based", "--time_based", "--runtime=10s"),
+            wrong("bench -a @NOBODY -n @HERE --direct=0", "--direct=0", "page cache"),
+            wrong("bench -a @NOBODY -n @HERE --direct=2", "--direct", "0 nor 1"),
+            wrong("bench -a @NOBODY -n @HERE --ioengine=libaio", "--ioengine", "nvmf", "libaio"),
+            wrong("bench -a @NOBODY -n @HERE --group_reporting=0", "--group_reporting=0", "as one"),
+            wrong("bench -a @NOBODY -n @HERE --thread=0", "--thread=0", "threads"),
+            wrong("bench -a @NOBODY -n @HERE --filename=/dev/nvme0n1", "--filename", "-a, -n and -N"),
+            wrong("bench -a @NOBODY -n @HERE --cpus_allowed 3-1", "--cpus_allowed", "'3-1'"),
             wrong("bench -a @NOBODY -n @HERE --size x", "--size", "'x'"),
             wrong("bench -a @NOBODY -n @HERE --verify md5", "--verify", "crc32c"),
             wrong("bench -a @NOBODY -n @HERE --cpus_allowed x", "--cpus_allowed", "'x'"),
             wrong("bench -a @NOBODY -n @HERE --cpus_allowed 99999", "--cpus_allowed", "99999"),
-            wrong("bench -a @ADDR -s @PORT -n @HERE --size 1G", "size", "65536"),
-            wrong("bench -a @ADDR -s @PORT -n @HERE --bs 128k", "65536", "bs"),
+            failed("bench -a @ADDR -s @PORT -n @HERE --size 1G", "size", "65536"),
+            failed("bench -a @ADDR -s @PORT -n @HERE --bs 128k", "65536", "bs"),
             wrong("decode", "FILE.pcap"),
-            wrong("decode @FOLDER/none", "@FOLDER/none"),
-            wrong("decode @FOLDER", "@FOLDER"),
-            wrong("decode @FOLDER/tiny", "@FOLDER/tiny", "pcap"),
-            wrong("decode @FOLDER/empty", "@FOLDER/empty", "pcap"),
+            failed("decode @FOLDER/none", "@FOLDER/none"),
+            failed("decode @FOLDER", "@FOLDER"),
+            failed("decode @FOLDER/tiny", "@FOLDER/tiny", "pcap"),
+            failed("decode @FOLDER/empty", "@FOLDER/empty", "pcap"),
             wrong("demo --bogus", "--bogus"));
 
     private record Result(int status, String out, String err) {}
@@ -182,6 +213,7 @@ class CommandLineTest {
     static void prepare() throws IOException {
         Files.write(folder.resolve("tiny"), new byte[100]);
         Files.write(folder.resolve("empty"), new byte[0]);
+        Files.write(folder.resolve("disk"), new byte[1 << 20]);
         Files.write(folder.resolve("large"), new byte[NAMESPACE_BYTES + 1]);
         node = TargetNode.start(TargetNode.Setup.of("softroce", NAMESPACE_BYTES));
     }
@@ -233,7 +265,7 @@ class CommandLineTest {
         for (String hint : input.hints) {
             assertThat(result.err()).contains(filled(hint));
         }
-        assertThat(result.status()).isPositive();
+        assertThat(result.status()).isEqualTo(input.status);
         assertThat(result.out()).isEmpty();
     }
 
@@ -302,12 +334,28 @@ class CommandLineTest {
     }
 
     @Test
+    void benchTakesWhatFioUsersPaste() {
+        Result result =
+                nvmf(words("bench -a @ADDR -s @PORT -n @HERE -N 1 --name=job --ioengine=nvmf --direct=1 --rw=randread"
+                        + " --bs=4k --iodepth=4 --numjobs=1 --size=64k --runtime=2m --group_reporting --thread --randrepeat=1"
+                        + " --cpus_allowed=0-0 --output-format=json"));
+
+        assertThat(result.err()).isEmpty();
+        assertThat(result.status()).isZero();
+    }
+
+    @Test
+    void helpSaysWhatAnExitStatusMeans() {
+        assertThat(nvmf("--help").out()).contains("Exit status:", "130", "wrong command line");
+    }
+
+    @Test
     void processSaysInOneLineThatNobodyAnswers() throws IOException {
         NvmfProcess.Result result = NvmfProcess.run(
                 folder, "discover", "-a", TargetNode.randomLoopbackAddress().getHostAddress());
 
         assertThat(result.err().lines()).as(result.err()).hasSize(1);
-        assertThat(result.err()).startsWith("nvmf discover: ").contains("no answer", "4420");
+        assertThat(result.err()).startsWith("nvmf discover: ").contains("nothing listens at", "4420", "4791");
         assertThat(result.out()).isEmpty();
         assertThat(result.status()).isEqualTo(1);
     }
@@ -326,6 +374,66 @@ class CommandLineTest {
                             taken,
                             Long.toString(first.process().handle().pid()));
             assertThat(result.status()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void hostThatIsNotAllowedLearnsWhoItWasAndWhatToDo() throws IOException {
+        String own = "nqn.2026-11.com.example:stranger";
+        String[] serve = {"--nqn", TargetNode.NQN, "--ns", "mem:1M", "--allow-host", "nqn.2026-11.com.example:friend"};
+        try (NvmfProcess.Serving target = NvmfProcess.serve(folder, serve)) {
+            String address = target.address().getAddress().getHostAddress();
+            Result result = nvmf("list-ns", "-a", address, "-n", TargetNode.NQN, "-q", own);
+
+            assertThat(result.err().lines()).as(result.err()).hasSize(1);
+            assertThat(result.err()).contains(own, "Connect Invalid Host", "-q/--hostnqn");
+            assertThat(result.status()).isEqualTo(1);
+            Await.until(
+                    "the target says whom it refused",
+                    () -> target.process().err().contains(own),
+                    target.process()::err);
+            assertThat(target.process().err()).contains("--allow-host");
+        }
+    }
+
+    @Test
+    void copyOfTooMuchFromStandardInputSaysHowMuchWasWritten() throws IOException {
+        String uri = "rdma://" + AddressText.of(node.address()) + "/" + TargetNode.NQN;
+        try (NvmfProcess copy = NvmfProcess.startWithInput(folder, "copy", "-", uri)) {
+            copy.input().write(new byte[NAMESPACE_BYTES + 1]);
+            copy.input().close();
+            NvmfProcess.Result result = copy.result();
+
+            assertThat(result.err().lines()).as(result.err()).hasSize(1);
+            assertThat(result.err())
+                    .contains("more than the " + NAMESPACE_BYTES + " bytes of the namespace", "nothing was written to");
+            assertThat(result.status()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"discover", "list-ns", "id-ctrl", "id-ns", "bench", "copy"})
+    void commandThatWaitsForATargetEndsAtOnceWhenItIsTold(String name) throws Exception {
+        // The device is there and answers nothing: nobody drives it.
+        try (Device silent = Device.open("softroce", DeviceOptions.at(TargetNode.randomLoopbackAddress()))) {
+            String address = AddressText.of(silent.attributes().localAddress());
+            List<String> arguments = new ArrayList<>(List.of(name));
+            switch (name) {
+                case "copy" -> arguments.addAll(List.of("rdma://" + address + "/" + TargetNode.NQN, "-"));
+                case "discover" -> arguments.addAll(List.of("-a", address));
+                default -> arguments.addAll(List.of("-a", address, "-n", TargetNode.NQN));
+            }
+            arguments.add("--verbose");
+            try (NvmfProcess command = NvmfProcess.start(folder, arguments.toArray(String[]::new))) {
+                Await.until(
+                        "the command has opened its device",
+                        () -> command.err().contains("software RoCE device at"),
+                        command::err);
+                command.signal("TERM");
+
+                assertThat(command.result().status()).as(command.err()).isEqualTo(130);
+                assertThat(command.err().lines()).as(command.err()).noneMatch(line -> line.startsWith("nvmf " + name));
+            }
         }
     }
 

@@ -294,7 +294,9 @@ class TwoProcessTest {
 
                 NvmfProcess.Result result = copy.result();
                 assertThat(result.status()).isEqualTo(130);
-                assertThat(result.err()).isEmpty();
+                assertThat(result.err().lines())
+                        .containsExactly("nvmf copy: interrupted: the first " + MIB + " bytes were written to " + uri
+                                + "?nsid=1");
                 assertThat(result.out()).isEmpty();
             }
             assertThatItSaidGoodbye(node);

@@ -34,10 +34,7 @@ public final class Device implements AutoCloseable {
      * @throws VerbsException with one line that says what is in the way and what to do
      */
     public static Device open(String providerName, DeviceOptions options) throws VerbsException {
-        List<VerbsProvider> all = ServiceLoader.load(VerbsProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
-                .sorted(Comparator.comparingInt(VerbsProvider::rank).reversed())
-                .toList();
+        List<VerbsProvider> all = providers();
         boolean any = providerName.equals(ANY_PROVIDER);
         for (VerbsProvider candidate : all) {
             if (any ? candidate.canOpen(options) : candidate.name().equals(providerName)) {
@@ -49,6 +46,18 @@ public final class Device implements AutoCloseable {
                 any
                         ? "no RDMA provider can serve this address; providers here: " + names
                         : "no RDMA provider '" + providerName + "'; use one of " + names);
+    }
+
+    private static List<VerbsProvider> providers() {
+        return ServiceLoader.load(VerbsProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .sorted(Comparator.comparingInt(VerbsProvider::rank).reversed())
+                .toList();
+    }
+
+    /** The names of the providers that there are, highest rank first. */
+    public static List<String> providerNames() {
+        return providers().stream().map(VerbsProvider::name).toList();
     }
 
     /** Opens a device of a given provider; for tests, and for programs that bring their own. */
