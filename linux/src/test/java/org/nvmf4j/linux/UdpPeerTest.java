@@ -52,7 +52,7 @@ class UdpPeerTest {
         assertThat(peer.scopeId()).isEqualTo(3);
         assertThat(peer).isNotEqualTo(UdpPeer.of(0xfe80_0000_0000_0000L, 1, 4791, 2));
         assertThat(UdpPeer.of(peer.socketAddress())).isEqualTo(peer);
-        assertThat(peer).hasToString("[fe80:0:0:0:0:0:0:1%3]:4791");
+        assertThat(peer).hasToString("[fe80::1%3]:4791");
     }
 
     @Test
