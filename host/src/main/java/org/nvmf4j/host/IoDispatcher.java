@@ -49,8 +49,8 @@ final class IoDispatcher implements Agent, IoHandler {
         queue.lane().execute(() -> {
             queue.handler(this);
             queue.lane().lane().add(this);
+            queue.beforeClosed(this::onQueueClosed);
         });
-        var _ = queue.closed().thenRun(this::onQueueClosed);
     }
 
     /** Takes a task; from any thread. Its future ends exactly once, on the lane. */

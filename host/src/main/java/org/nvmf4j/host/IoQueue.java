@@ -44,6 +44,7 @@ public final class IoQueue implements AutoCloseable {
     private int outstanding;
     private IoHandler handler = NO_HANDLER;
     private int delivered;
+    private Runnable beforeClosed = () -> {};
 
     /**
      * Does nothing yet.
@@ -316,6 +317,15 @@ public final class IoQueue implements AutoCloseable {
         return closed;
     }
 
+    /** Has something done when the queue has ended, before anybody who waits for that goes on; on the lane. */
+    void beforeClosed(Runnable action) {
+        if (closed.isDone()) {
+            action.run();
+        } else {
+            beforeClosed = action;
+        }
+    }
+
     /** Completes on the lane when everything has ended. */
     CompletableFuture<Void> closed() {
         return closed;
@@ -447,6 +457,7 @@ public final class IoQueue implements AutoCloseable {
             if (cause != null) {
                 onLost.accept(cause);
             }
+            beforeClosed.run();
             closed.complete(null);
         }
     }
