@@ -42,12 +42,15 @@ final class TargetProcess implements AutoCloseable {
             Process process =
                     new ProcessBuilder(command).redirectErrorStream(true).start();
             BufferedReader lines = process.inputReader(StandardCharsets.UTF_8);
-            String line = lines.readLine();
-            if (line != null && line.startsWith("ready")) {
-                Thread.ofVirtual().start(() -> drain(lines));
-                return new TargetProcess(process, address, line);
+            answer = "it said nothing";
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                if (line.startsWith("ready")) {
+                    Thread.ofVirtual().start(() -> drain(lines));
+                    return new TargetProcess(process, address, line);
+                }
+                // A warning, of the JVM's perhaps, or why it ends.
+                answer = line;
             }
-            answer = line == null ? "it said nothing" : line;
             stop(process);
         }
         throw new HostException("the target process did not start: " + answer);

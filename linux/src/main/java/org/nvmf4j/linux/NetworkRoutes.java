@@ -26,13 +26,26 @@ public final class NetworkRoutes {
      * @throws IOException if there is no route; the message names the destination
      */
     public static InetAddress sourceAddressFor(InetAddress destination) throws IOException {
-        StandardProtocolFamily family =
-                destination instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
-        try (DatagramChannel channel = DatagramChannel.open(family)) {
+        try (DatagramChannel channel = openChannel(destination)) {
             channel.connect(new InetSocketAddress(destination, DISCARD_PORT));
             return ((InetSocketAddress) channel.getLocalAddress()).getAddress();
         } catch (IOException e) {
             throw new IOException("no route to " + IpText.of(destination) + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** A channel for addresses of that IP version. */
+    static DatagramChannel openChannel(InetAddress address) throws IOException {
+        if (address instanceof Inet4Address) {
+            return DatagramChannel.open(StandardProtocolFamily.INET);
+        }
+        try {
+            return DatagramChannel.open(StandardProtocolFamily.INET6);
+        } catch (UnsupportedOperationException e) {
+            throw new IOException(
+                    "no IPv6 for " + address.getHostAddress()
+                            + ": the system has none, or java.net.preferIPv4Stack is set; use an IPv4 address",
+                    e);
         }
     }
 

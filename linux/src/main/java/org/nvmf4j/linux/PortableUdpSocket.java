@@ -8,7 +8,6 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketOption;
-import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.channels.DatagramChannel;
 import jdk.net.ExtendedSocketOptions;
@@ -32,8 +31,7 @@ final class PortableUdpSocket extends UdpSocket {
     }
 
     static PortableUdpSocket bind(InetAddress local, int port, UdpOptions options) throws IOException {
-        DatagramChannel channel = DatagramChannel.open(
-                local instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
+        DatagramChannel channel = NetworkRoutes.openChannel(local);
         try {
             channel.configureBlocking(false);
             setBuffer(channel, StandardSocketOptions.SO_RCVBUF, options.receiveBufferBytes());

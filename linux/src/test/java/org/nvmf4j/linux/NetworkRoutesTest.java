@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -15,8 +16,6 @@ class NetworkRoutesTest {
     void startsFromLoopbackToLoopback() throws IOException {
         assertThat(NetworkRoutes.sourceAddressFor(InetAddress.ofLiteral("127.9.8.7")))
                 .isEqualTo(LOOPBACK);
-        assertThat(NetworkRoutes.sourceAddressFor(InetAddress.ofLiteral("::1")))
-                .isEqualTo(InetAddress.ofLiteral("::1"));
     }
 
     @Test
@@ -25,11 +24,37 @@ class NetworkRoutesTest {
         assertThat(NetworkRoutes.interfaceOf(InetAddress.ofLiteral("127.200.100.50"))
                         .getName())
                 .isEqualTo(name);
-        assertThat(NetworkRoutes.interfaceOf(InetAddress.ofLiteral("::1")).getName())
-                .isEqualTo(name);
         assertThat(NetworkRoutes.mtuBytes(InetAddress.ofLiteral("127.200.100.50")))
                 .isEqualTo(NetworkRoutes.interfaceOf(LOOPBACK).getMTU())
                 .isPositive();
+    }
+
+    @Test
+    void knowsIpv6Loopback() throws IOException {
+        Ipv6.assumeAvailable();
+        assertThat(NetworkRoutes.sourceAddressFor(Ipv6.LOOPBACK)).isEqualTo(Ipv6.LOOPBACK);
+        assertThat(NetworkRoutes.interfaceOf(Ipv6.LOOPBACK)).isEqualTo(NetworkRoutes.interfaceOf(LOOPBACK));
+    }
+
+    /** Run with a JDK that is told to leave IPv6 alone. */
+    static final class WithoutIpv6 {
+        private WithoutIpv6() {}
+
+        public static void main(String[] args) {
+            UdpOptions portable = UdpOptions.defaults().withImplementation(UdpOptions.Implementation.PORTABLE);
+            assertThatThrownBy(() -> NetworkRoutes.sourceAddressFor(Ipv6.LOOPBACK))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("no IPv6 for 0:0:0:0:0:0:0:1");
+            assertThatThrownBy(() -> UdpSocket.open(Ipv6.LOOPBACK, 0, portable))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("no IPv6 for 0:0:0:0:0:0:0:1");
+        }
+    }
+
+    @Test
+    void saysThatThereIsNoIpv6() throws Exception {
+        assertThat(ChildJvm.run(List.of(), List.of("-Djava.net.preferIPv4Stack=true"), WithoutIpv6.class))
+                .isEmpty();
     }
 
     @Test

