@@ -96,7 +96,7 @@ public final class FioJson {
         if (any) {
             json.writeObjectPropertyStart("percentile");
             for (double p : Percentiles.fio()) {
-                json.writeNumberProperty(String.format(Locale.ROOT, "%.6f", p), h.getValueAtPercentile(p));
+                json.writeNumberProperty(Percentiles.name(p), h.getValueAtPercentile(p));
             }
             json.writeEndObject();
         }

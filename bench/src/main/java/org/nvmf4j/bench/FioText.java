@@ -13,15 +13,20 @@ public final class FioText {
     public static String of(BenchResult result) {
         StringBuilder out = new StringBuilder();
         Workload w = result.workload();
-        out.append(format(
-                "%s: rw=%s, bs=%s, ioengine=nvmf, iodepth=%d, jobs=%d: %s%n",
-                w.name(), w.readWrite().word(), bytes(w.blockBytes()), w.iodepth(), w.jobs(), result.target()));
+        out.append(format("%s: %s: %s%n", w.name(), summary(w), result.target()));
         direction(out, "read", result.reads());
         direction(out, "write", result.writes());
         if (w.verify()) {
             out.append(format("  verify: %d blocks checked, all right%n", result.verifiedBlocks()));
         }
         return out.toString();
+    }
+
+    /** The options that matter most. */
+    public static String summary(Workload w) {
+        return format(
+                "rw=%s, bs=%s, ioengine=nvmf, iodepth=%d, jobs=%d",
+                w.readWrite().word(), bytes(w.blockBytes()), w.iodepth(), w.jobs());
     }
 
     private static void direction(StringBuilder out, String name, DirectionResult d) {

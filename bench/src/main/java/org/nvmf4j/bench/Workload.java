@@ -48,6 +48,22 @@ public record Workload(
         require(!timeBased || runtimeMillis > 0, "time_based needs runtime: add it, as in runtime=10s");
     }
 
+    public Workload withSeed(long newSeed) {
+        return new Workload(
+                name,
+                readWrite,
+                blockBytes,
+                iodepth,
+                jobs,
+                sizeBytes,
+                runtimeMillis,
+                rampMillis,
+                timeBased,
+                rwmixread,
+                verify,
+                newSeed);
+    }
+
     private static void require(boolean condition, String message) {
         if (!condition) {
             throw new IllegalArgumentException(message);

@@ -1,15 +1,11 @@
 package org.nvmf4j.cli;
 
-import java.io.Console;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
-import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.HostException;
 import org.nvmf4j.host.HostOptions;
@@ -90,7 +86,7 @@ final class CopyCommand implements Callable<Integer> {
                     return copy.upload(local.channel(), length, progress);
                 });
                 if (verify) {
-                    try (Progress progress = new Progress("verify", outcome.bytes())) {
+                    try (Progress progress = Progress.ofBytes("verify", outcome.bytes())) {
                         compare(outcome, copy.hash(outcome.bytes(), progress), uri.toString());
                     }
                 }
@@ -127,7 +123,7 @@ final class CopyCommand implements Callable<Integer> {
             });
         }
         if (verify) {
-            try (Progress progress = new Progress("verify", length)) {
+            try (Progress progress = Progress.ofBytes("verify", length)) {
                 compare(outcome, LocalData.hash(Path.of(destination), progress), destination);
             }
         }
@@ -142,7 +138,7 @@ final class CopyCommand implements Callable<Integer> {
     private NamespaceCopy.Outcome watched(
             NamespaceCopy copy, String destination, long length, Interrupt interrupt, Copying copying)
             throws IOException {
-        try (Progress progress = new Progress("copy", length)) {
+        try (Progress progress = Progress.ofBytes("copy", length)) {
             return copying.run(progress);
         } catch (IOException e) {
             long bytes = copy.settle();
@@ -176,37 +172,5 @@ final class CopyCommand implements Callable<Integer> {
                 "%d bytes copied%s, SHA-256 %s%n",
                 outcome.bytes(), verify ? " and verified" : "", HexFormat.of().formatHex(outcome.sha256()));
         out.flush();
-    }
-
-    /** A progress bar on a terminal, nothing elsewhere. */
-    private static final class Progress implements LongConsumer, AutoCloseable {
-        private final @Nullable ProgressBar bar;
-
-        Progress(String what, long bytes) {
-            Console console = System.console();
-            bar = console != null && console.isTerminal()
-                    ? new ProgressBarBuilder()
-                            .setTaskName(what)
-                            .setInitialMax(bytes)
-                            .setUnit(" MiB", 1 << 20)
-                            .setStyle(ProgressBarStyle.UNICODE_BLOCK)
-                            .showSpeed()
-                            .build()
-                    : null;
-        }
-
-        @Override
-        public void accept(long bytes) {
-            if (bar != null) {
-                bar.stepBy(bytes);
-            }
-        }
-
-        @Override
-        public void close() {
-            if (bar != null) {
-                bar.close();
-            }
-        }
     }
 }

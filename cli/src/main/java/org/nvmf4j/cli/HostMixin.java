@@ -7,6 +7,7 @@ import org.nvmf4j.host.HostIdentities;
 import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.nvme.HostIdentity;
 import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.InlineUse;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -49,11 +50,16 @@ final class HostMixin {
     int keepAliveSeconds = 5;
 
     HostOptions.Builder options() throws UnknownHostException {
+        return options(InlineUse.WHERE_IT_FITS);
+    }
+
+    HostOptions.Builder options(InlineUse inlineUse) throws UnknownHostException {
         device.check();
         HostOptions.Builder builder = HostOptions.builder()
                 .provider(device.provider)
                 .device(device.applyTo(DeviceOptions.defaults()
-                        .withLocalAddress(hostTraddr == null ? null : Addresses.lookUp(hostTraddr))))
+                        .withLocalAddress(hostTraddr == null ? null : Addresses.lookUp(hostTraddr))
+                        .withInlineUse(inlineUse)))
                 .keepAliveMillis(
                         1000 * Ranges.require("--keep-alive-tmo", keepAliveSeconds, 0, MAX_KEEP_ALIVE_SECONDS));
         if (hostNqn != null && hostId != null) {

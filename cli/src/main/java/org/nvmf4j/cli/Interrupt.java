@@ -1,6 +1,7 @@
 package org.nvmf4j.cli;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -71,6 +72,19 @@ final class Interrupt implements AutoCloseable {
                 throw e;
             }
         }
+    }
+
+    /** The same, for a signal that may be on its way. */
+    boolean isSignalledWithin(Duration delay) {
+        long end = System.nanoTime() + delay.toNanos();
+        try {
+            while (!isSignalled() && System.nanoTime() < end) {
+                TimeUnit.MILLISECONDS.sleep(1);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return isSignalled();
     }
 
     /** Changes what the signal has called; at once, if it has come. */

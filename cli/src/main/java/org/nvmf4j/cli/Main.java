@@ -1,7 +1,10 @@
 package org.nvmf4j.cli;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
@@ -29,6 +32,7 @@ import picocli.CommandLine.Spec;
             ListNsCommand.class,
             CopyCommand.class,
             BenchCommand.class,
+            CompareCommand.class,
             DecodeCommand.class,
             DemoCommand.class,
             HelpCommand.class
@@ -51,7 +55,25 @@ public final class Main implements Runnable {
     /** Runs one command and exits with its status. */
     public static void main(String[] args) {
         OneLineLogging.install();
-        System.exit(commandLine().execute(args));
+        System.exit(launch(commandLine(), args));
+    }
+
+    /**
+     * Executes a command line and returns its exit status: {@code bench compare} counts as one word, since picocli would ask
+     * {@code bench} for the options that it requires for itself.
+     */
+    public static int launch(CommandLine commandLine, String... args) {
+        List<String> words = new ArrayList<>(List.of(args));
+        int first = 0;
+        while (first < words.size()
+                && (words.get(first).startsWith("-") || words.get(first).equals("help"))) {
+            first++;
+        }
+        if (first + 1 < words.size() && (words.get(first) + " " + words.get(first + 1)).equals(CompareCommand.NAME)) {
+            words.remove(first);
+            words.set(first, CompareCommand.NAME);
+        }
+        return commandLine.execute(words.toArray(String[]::new));
     }
 
     /** The command with all subcommands, to be executed within a program: its exit status is returned, the process goes on. */
@@ -63,6 +85,9 @@ public final class Main implements Runnable {
                 .exitCodeListHeading("Exit status:%n")
                 .exitCodeList(EXIT_CODES);
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+        // The values of --a and --b are options themselves.
+        Objects.requireNonNull(commandLine.getSubcommands().get(CompareCommand.NAME))
+                .setAllowOptionsAsOptionParameters(true);
         commandLine.setExecutionStrategy(Main::execute);
         commandLine.setParameterExceptionHandler(Failures::onWrongUsage);
         commandLine.setExecutionExceptionHandler(Failures::onFailure);

@@ -200,6 +200,21 @@ class CommandLineTest {
             wrong("bench -a @NOBODY -n @HERE --cpus_allowed 99999", "--cpus_allowed", "99999"),
             failed("bench -a @ADDR -s @PORT -n @HERE --size 1G", "size", "65536"),
             failed("bench -a @ADDR -s @PORT -n @HERE --bs 128k", "65536", "bs"),
+            wrong("bench -a @NOBODY -n @HERE --post maybe", "--post", "'maybe'", "asked-not-used"),
+            wrong("bench compare --arms inline", "--arms", "two or more", "inline"),
+            wrong("bench compare --arms inline,inline", "--arms", "different"),
+            wrong("bench compare --arms inline,fast", "--arms", "'fast'", "reference"),
+            wrong("bench compare --a=--iodepth=1", "--a and --b"),
+            wrong("bench compare --a=--iodepth=1 --b=--iodepth=2 --arms inline,reference", "--a and --b", "--arms"),
+            wrong("bench compare --a=--iodepth=1 --b=--bogus=2", "--b", "'--bogus=2'"),
+            wrong("bench compare --a=--iodepth=1 --b=--iodepth=0", "b: iodepth", "1 to 1023"),
+            wrong("bench compare --a=--iodepth=1 --b=--filename=x", "--b", "--filename", "-a, -n and -N"),
+            wrong("bench compare --pairs 1", "--pairs", "2 to 10000"),
+            wrong("bench compare --warmup -1", "--warmup", "0 to 10000"),
+            wrong("bench compare -a @NOBODY", "--nqn"),
+            wrong("bench compare -n @HERE", "--traddr"),
+            wrong("bench compare --runtime 1y", "--runtime", "'1y'"),
+            failed("bench compare -a @ADDR -s @PORT -n @HERE -N 9 --report @FOLDER/report", "namespace 9", "list-ns"),
             wrong("decode", "FILE.pcap"),
             failed("decode @FOLDER/none", "@FOLDER/none"),
             failed("decode @FOLDER", "@FOLDER"),
@@ -244,7 +259,7 @@ class CommandLineTest {
             CommandLine command = Main.commandLine();
             command.setOut(new PrintWriter(out));
             command.setErr(new PrintWriter(err));
-            int status = command.execute(arguments);
+            int status = Main.launch(command, arguments);
             return new Result(status, out.toString(), err + direct.toString(StandardCharsets.UTF_8));
         } finally {
             System.setErr(before);
@@ -303,6 +318,35 @@ class CommandLineTest {
                         .forEach(option -> assertThat(option.description())
                                 .as(name + " " + option.longestName())
                                 .isNotEmpty()));
+    }
+
+    @Test
+    void comparesTwoSetsOfOptions() throws IOException {
+        Result result =
+                nvmf(words("bench compare -a @ADDR -s @PORT -n @HERE --bs 512 --pairs 2 --warmup 1 --runtime 20ms"
+                        + " --ramp_time 0 --randseed 7 --a=--iodepth=1 --b=--iodepth=4 --report @FOLDER/report"));
+
+        assertThat(result.err()).isEmpty();
+        assertThat(result.status()).isZero();
+        assertThat(result.out())
+                .contains("b and a: 2 pairs are too few to conclude, ask for at least 10\n")
+                .contains("report: " + folder.resolve("report/compare.html"));
+        assertThat(folder.resolve("report")).isDirectoryContaining("glob:**/compare.json");
+        assertThat(Files.readString(folder.resolve("report/compare.md")))
+                .contains("| arm |", "| b |", "seed: 7;", "--a=--iodepth=1 --b=--iodepth=4");
+    }
+
+    @Test
+    void comparesWaysToPostAgainstATargetOfItsOwn() throws IOException {
+        NvmfProcess.Result result = NvmfProcess.run(
+                folder, words("bench compare --pairs 2 --warmup 0 --runtime 20ms --ramp_time 0 --report @FOLDER/own"));
+
+        assertThat(result.err()).isEmpty();
+        assertThat(result.status()).isZero();
+        assertThat(result.out().lines())
+                .anyMatch(line -> line.matches("reference .* 0 %"))
+                .anyMatch(line -> line.matches("inline .* (9[0-9]|100) %"))
+                .anyMatch(line -> line.matches("asked-not-used .* 0 %"));
     }
 
     @ParameterizedTest

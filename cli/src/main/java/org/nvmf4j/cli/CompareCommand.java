@@ -1,0 +1,323 @@
+package org.nvmf4j.cli;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.bench.Bench;
+import org.nvmf4j.bench.FioText;
+import org.nvmf4j.bench.Stop;
+import org.nvmf4j.bench.Workload;
+import org.nvmf4j.bench.compare.Arm;
+import org.nvmf4j.bench.compare.Comparison;
+import org.nvmf4j.bench.compare.ComparisonReport;
+import org.nvmf4j.bench.compare.Machine;
+import org.nvmf4j.bench.compare.Plan;
+import org.nvmf4j.verbs.DeviceAttributes;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code nvmf bench compare}. */
+@Command(
+        name = CompareCommand.NAME,
+        description = "Run a workload under two or more arms in turns, and say what the difference is.",
+        footer = {
+            "",
+            "Each round runs every arm once, on a connection of its own, in random order;",
+            "the first arm is what the others are compared with. Without --traddr the target",
+            "is a process of its own with a null namespace, on loopback. A run takes",
+            "--runtime, here 0.8 s by default, after a --ramp_time of 0.1 s. For example:",
+            "",
+            "  nvmf bench compare",
+            "  nvmf bench compare --bs 128k --a \"--iodepth 4\" --b \"--iodepth 8\""
+        })
+final class CompareCommand implements Callable<Integer> {
+    static final String NAME = "bench compare";
+
+    private static final String OWN_NQN = "nqn.2026-11.org.nvmf4j:compare";
+    private static final String OWN_NAMESPACE = "null:8G";
+    private static final long DEFAULT_RUNTIME_MILLIS = 800;
+    private static final long DEFAULT_RAMP_MILLIS = 100;
+    private static final int MIN_PAIRS = 2;
+    private static final Duration SIGNAL_DELAY = Duration.ofMillis(300);
+
+    @Option(
+            names = "--arms",
+            paramLabel = "ARM",
+            split = ",",
+            description = "Ways to post small messages, as --post has them, two or more "
+                    + "(default: reference,inline,asked-not-used).")
+    private List<String> arms = List.of();
+
+    @Option(
+            names = "--a",
+            paramLabel = "OPTIONS",
+            description = "Instead of --arms: bench options of the one arm, in quotation marks, and ...")
+    private @Nullable String a;
+
+    @Option(names = "--b", paramLabel = "OPTIONS", description = "... bench options of the other.")
+    private @Nullable String b;
+
+    @Option(
+            names = "--pairs",
+            paramLabel = "N",
+            defaultValue = "40",
+            description = "Rounds (default: ${DEFAULT-VALUE}).")
+    private int pairs = 40;
+
+    @Option(
+            names = "--warmup",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "Rounds before, which do not count (default: ${DEFAULT-VALUE}).")
+    private int warmUps = 4;
+
+    @Option(
+            names = "--report",
+            paramLabel = "FOLDER",
+            description = "Where the report goes (default: nvmf-compare- and the time, in the current folder).")
+    private @Nullable Path reportFolder;
+
+    @Option(
+            names = {"-a", "--traddr"},
+            paramLabel = "ADDR",
+            description = "Address of a target: IPv4, IPv6 or a name (default: a target of this command's own).")
+    private @Nullable String traddr;
+
+    @Option(
+            names = {"-s", "--trsvcid"},
+            paramLabel = "SVC",
+            defaultValue = "4420",
+            description = "Port of that target (default: ${DEFAULT-VALUE}).")
+    private int trsvcid = Addresses.DEFAULT_PORT;
+
+    @Option(
+            names = {"-n", "--nqn"},
+            paramLabel = "NQN",
+            converter = NqnConverter.class,
+            description = "NQN of a subsystem of that target.")
+    private @Nullable String nqn;
+
+    @Mixin
+    private NamespaceMixin namespace;
+
+    @Mixin
+    private WorkloadMixin work;
+
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // what is given is parsed again for each arm, see ArmOptions
+    private HostMixin host;
+
+    @Spec
+    private CommandSpec spec;
+
+    /** An arm before it is known where it runs. */
+    private record NamedArm(String name, String description, ArmOptions options) {}
+
+    /** Whom the arms run against, and how a report names it. */
+    private record Peer(InetSocketAddress address, String nqn, int nsid, String label) {}
+
+    @Override
+    public @Nullable Integer call() throws IOException {
+        List<NamedArm> named = namedArms();
+        for (NamedArm arm : named) {
+            check(arm);
+        }
+        Plan plan = new Plan(
+                Ranges.require("--pairs", pairs, MIN_PAIRS, Plan.MAX_PAIRS),
+                Ranges.require("--warmup", warmUps, 0, Plan.MAX_PAIRS),
+                work.seed());
+        if ((traddr == null) != (nqn == null)) {
+            throw new IllegalArgumentException(
+                    traddr == null
+                            ? "--nqn needs --traddr too, the target's address"
+                            : "--traddr needs --nqn too, the subsystem to connect to");
+        }
+        if (traddr != null) {
+            InetSocketAddress address = new InetSocketAddress(
+                    Addresses.lookUp(traddr), Ranges.require("--trsvcid", trsvcid, 1, Addresses.MAX_PORT));
+            NamespaceUri uri = new NamespaceUri(address, java.util.Objects.requireNonNull(nqn), namespace.nsid);
+            return compare(named, plan, new Peer(address, uri.nqn(), uri.nsid(), uri.toString()));
+        }
+        try (TargetProcess target = TargetProcess.start(OWN_NQN, OWN_NAMESPACE)) {
+            return compare(
+                    named,
+                    plan,
+                    new Peer(target.address(), OWN_NQN, 1, "a process of its own, namespace " + OWN_NAMESPACE));
+        }
+    }
+
+    /** Finds what is wrong with an arm's options before anything is opened. */
+    private static void check(NamedArm arm) throws IOException {
+        try {
+            ArmOptions options = arm.options();
+            Bench.hostOptions(workload(arm), options.host.options(options.post.inlineUse));
+            options.work.cpus();
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("arm " + arm.name() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private List<NamedArm> namedArms() {
+        if (a != null || b != null) {
+            if (a == null || b == null || !arms.isEmpty()) {
+                throw new IllegalArgumentException("--a and --b go together, without --arms");
+            }
+            return List.of(named("a", a, "--a"), named("b", b, "--b"));
+        }
+        List<String> names =
+                arms.isEmpty() ? List.of(PostMixin.REFERENCE, PostMixin.INLINE, PostMixin.ASKED_NOT_USED) : arms;
+        if (names.size() < 2 || names.stream().distinct().count() < names.size()) {
+            throw new IllegalArgumentException(
+                    "--arms needs two or more different arms, not " + String.join(",", names));
+        }
+        List<NamedArm> named = new ArrayList<>();
+        for (String name : names) {
+            String description;
+            try {
+                description = PostMixin.describe(name);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("--arms: " + e.getMessage(), e);
+            }
+            ArmOptions options =
+                    ArmOptions.parse(spec.commandLine().getParseResult(), "--arms", PostMixin.OPTION + "=" + name);
+            named.add(new NamedArm(name, description, options));
+        }
+        return named;
+    }
+
+    private NamedArm named(String name, String options, String label) {
+        return new NamedArm(
+                name,
+                options.isBlank() ? "nothing else" : options,
+                ArmOptions.parse(spec.commandLine().getParseResult(), label, options));
+    }
+
+    private static Workload workload(NamedArm arm) {
+        return arm.options().work.workload(DEFAULT_RUNTIME_MILLIS, DEFAULT_RAMP_MILLIS);
+    }
+
+    private int compare(List<NamedArm> named, Plan plan, Peer peer) throws IOException {
+        Stop stop = new Stop();
+        return Interrupt.guard(interrupt -> {
+            Map<String, String> setting = new LinkedHashMap<>(setting(named, plan, peer, interrupt));
+            interrupt.stopBy(stop::request);
+            List<Arm> arms = named.stream()
+                    .map(arm -> new Arm(arm.name(), arm.description(), seed -> run(arm, peer, seed, stop, interrupt)))
+                    .toList();
+            Comparison comparison;
+            try (Progress progress = Progress.of("compare", plan.warmUps() + plan.pairs(), "round")) {
+                comparison = Comparison.run(arms, plan, stop, (done, _) -> progress.reach(done));
+            }
+            if (comparison.pairs() < MIN_PAIRS) {
+                throw new IOException("ended before two pairs were complete: there is nothing to report");
+            }
+            setting.put("pairs", comparison.pairs() + " after " + plan.warmUps() + " rounds of warm-up");
+            report(new ComparisonReport(comparison, title(named), setting, commandLine(plan), Instant.now()));
+        });
+    }
+
+    private static org.nvmf4j.bench.BenchResult run(NamedArm arm, Peer peer, long seed, Stop stop, Interrupt interrupt)
+            throws IOException {
+        ArmOptions options = arm.options();
+        try {
+            return Bench.run(
+                    workload(arm).withSeed(seed),
+                    new Bench.Location(peer.address(), peer.nqn(), peer.nsid(), peer.label()),
+                    options.host.options(options.post.inlineUse),
+                    options.work.cpus(),
+                    stop);
+        } catch (IOException e) {
+            // Ctrl-C reaches a target of this command's own as well, and perhaps sooner.
+            if (interrupt.isSignalledWithin(SIGNAL_DELAY)) {
+                stop.request();
+            }
+            throw e;
+        }
+    }
+
+    /** What ran where; asks the target, so that what is wrong shows before anything is measured. */
+    private Map<String, String> setting(List<NamedArm> named, Plan plan, Peer peer, Interrupt interrupt)
+            throws IOException {
+        NamedArm first = named.getFirst();
+        DeviceAttributes device;
+        try (Session session = Session.open(
+                peer.address(),
+                peer.nqn(),
+                Bench.hostOptions(workload(first), first.options().host.options()),
+                interrupt,
+                spec)) {
+            session.controller().namespace(peer.nsid());
+            device = session.host().device();
+        }
+        Map<String, String> setting = new LinkedHashMap<>();
+        Workload workload = workload(first);
+        setting.put(
+                "workload",
+                FioText.summary(workload) + ", " + workload.runtimeMillis() + " ms a run after a ramp of "
+                        + workload.rampMillis() + " ms");
+        setting.put("target", peer.label());
+        setting.put("provider", device.provider() + ", path MTU " + device.pathMtuBytes());
+        setting.put("pinning", pinning(first));
+        setting.put("seed", Long.toString(plan.seed()));
+        setting.putAll(Machine.describe());
+        return setting;
+    }
+
+    private static String pinning(NamedArm arm) throws IOException {
+        int[] cpus = arm.options().work.cpus();
+        return cpus.length == 0
+                ? "none"
+                : "job i to the i-th of CPUs "
+                        + java.util.Arrays.stream(cpus)
+                                .mapToObj(Integer::toString)
+                                .collect(Collectors.joining(","));
+    }
+
+    private static String title(List<NamedArm> named) {
+        return named.stream().map(NamedArm::name).collect(Collectors.joining(", ")) + " compared";
+    }
+
+    /** What repeats this comparison: the command line, and the seed if it was made up. */
+    private String commandLine(Plan plan) {
+        List<String> words = new ArrayList<>();
+        words.add("nvmf");
+        for (String word : spec.commandLine().getParseResult().originalArgs()) {
+            words.add(
+                    word.equals(NAME) || word.matches("[\\w./:=,@%+-]+")
+                            ? word
+                            : "'" + word.replace("'", "'\\''") + "'");
+        }
+        if (!spec.commandLine().getParseResult().hasMatchedOption("--randseed")) {
+            words.add("--randseed=" + plan.seed());
+        }
+        return String.join(" ", words);
+    }
+
+    private void report(ComparisonReport report) throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        out.print(report.text());
+        Path folder = reportFolder != null
+                ? reportFolder
+                : Path.of("nvmf-compare-"
+                        + DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")
+                                .withZone(ZoneId.systemDefault())
+                                .format(report.when()));
+        out.println("report: " + report.writeTo(folder) + ", with compare.json and compare.md beside it");
+        out.flush();
+    }
+}
