@@ -32,7 +32,7 @@ class FaultsTest {
         "0,    0,    0.02, 0,    1024",
         "0,    0,    0,    0.01, 1024",
         "0.01, 0.01, 0.01, 0.01, 4096",
-        "0.05, 0.05, 0.05, 0.05, 4096"
+        "0.03, 0.03, 0.03, 0.03, 4096"
     })
     void dataIsRightInSpiteOfFaults(double loss, double duplicate, double reorder, double corrupt, int pathMtuBytes) {
         Seeds.each(SEEDS, seed -> {

@@ -497,7 +497,7 @@ class HostTargetTest {
 
     @Test
     void controllerLivesOnAfterAQueueThatAloneKeptItAlive() throws IOException {
-        int keepAliveMillis = 1000;
+        int keepAliveMillis = 3000;
         try (TargetNode node = TargetNode.start(setup());
                 Host host = node.openHost(callerThread().keepAliveMillis(keepAliveMillis));
                 Controller controller = connect(host, node)) {

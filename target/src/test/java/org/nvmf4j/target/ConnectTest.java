@@ -269,9 +269,9 @@ class ConnectTest {
     void endsAQueueThatDoesNotConnect() throws VerbsException {
         try (RawHost host = open()) {
             RawQueue queue = host.connectQueuePair(0, 32);
-            host.runTimers(9_000_000_000L);
+            host.runTimers(2_000_000_000L);
             assertThat(queue.ended).isFalse();
-            host.runTimers(11_000_000_000L);
+            host.runTimers(20_000_000_000L);
             host.pumpUntil("end of the connection", () -> queue.ended);
         }
     }

@@ -479,7 +479,7 @@ class RequesterTest {
     }
 
     @Test
-    @Timeout(10)
+    @Timeout(60)
     void completesWhatArrivedAlthoughItCouldNotBeSentAgain() {
         MemoryRegion other = end.pattern(10);
         end.queuePair.postSend(end.send(1, WorkOpcode.SEND, other, 0, 10));
