@@ -17,7 +17,7 @@ import org.nvmf4j.host.Namespace;
 import org.nvmf4j.host.ThreadingMode;
 import org.nvmf4j.linux.CpuAffinity;
 
-/** Runs a {@link Workload} against a namespace. Every job is a thread that polls its own I/O queue without pause. */
+/** Runs a {@link Workload} against a namespace. Every job is a thread that polls its own I/O queue. */
 public final class Bench {
     private Bench() {}
 

@@ -17,6 +17,9 @@ import org.nvmf4j.nvme.NvmeStatus;
 /** One job: a thread with an I/O queue of its own that keeps {@code iodepth} requests outstanding on its region. */
 final class BenchJob implements IoHandler {
     private static final long HIGHEST_LATENCY_NANOS = 60_000_000_000L;
+    /** Well beyond what a request takes where nobody is in the way. */
+    private static final int POLLS_BEFORE_YIELDING = 100;
+
     private static final int READ = 0;
     private static final int WRITE = 1;
 
@@ -37,6 +40,7 @@ final class BenchJob implements IoHandler {
     private final int[] slotDirection;
     private final int[] freeSlots;
     private int free;
+    private int emptyPolls;
 
     private final Histogram[] latency = {
         new Histogram(1, HIGHEST_LATENCY_NANOS, 3), new Histogram(1, HIGHEST_LATENCY_NANOS, 3)
@@ -97,7 +101,7 @@ final class BenchJob implements IoHandler {
             while (free > 0 && remaining > 0 && submitNext()) {
                 remaining--;
             }
-            queue.poll(this);
+            poll();
             now = System.nanoTime();
         }
         drain();
@@ -108,6 +112,15 @@ final class BenchJob implements IoHandler {
         }
         if (failure != null) {
             throw new HostException(failure);
+        }
+    }
+
+    /** Polls, and once nothing has come for a while lets others have the processor, perhaps the target among them. */
+    private void poll() throws HostException {
+        if (queue.poll(this) > 0) {
+            emptyPolls = 0;
+        } else if (++emptyPolls > POLLS_BEFORE_YIELDING) {
+            Thread.yield();
         }
     }
 
@@ -205,7 +218,7 @@ final class BenchJob implements IoHandler {
 
     private void drain() throws HostException {
         while (queue.outstanding() > 0) {
-            queue.poll(this);
+            poll();
         }
     }
 
@@ -215,7 +228,7 @@ final class BenchJob implements IoHandler {
                 continue;
             }
             while (free == 0 || !submit(freeSlots[--free], block, READ)) {
-                queue.poll(this);
+                poll();
             }
         }
         drain();

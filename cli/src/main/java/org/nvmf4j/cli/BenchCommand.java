@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
             "",
             "A run ends when each job has moved --size, or after --runtime, whichever comes",
             "first; with neither it takes 10 seconds. Every job polls its own I/O queue",
-            "without pause and works in a region of its own."
+            "and works in a region of its own."
         })
 final class BenchCommand implements Callable<Integer> {
     private static final long DEFAULT_RUNTIME_MILLIS = 10_000;

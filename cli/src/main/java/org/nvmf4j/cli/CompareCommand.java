@@ -40,7 +40,8 @@ import picocli.CommandLine.Spec;
             "Each round runs every arm once, on a connection of its own, in random order;",
             "the first arm is what the others are compared with. Without --traddr the target",
             "is a process of its own with a null namespace, on loopback. A run takes",
-            "--runtime, here 0.8 s by default, after a --ramp_time of 0.1 s. For example:",
+            "--runtime, here 200 ms by default, after a --ramp_time of 50 ms: many short rounds",
+            "bear more than a few long ones where the machine changes its pace. For example:",
             "",
             "  nvmf bench compare",
             "  nvmf bench compare --bs 128k --a \"--iodepth 4\" --b \"--iodepth 8\""
@@ -50,8 +51,8 @@ final class CompareCommand implements Callable<Integer> {
 
     private static final String OWN_NQN = "nqn.2026-11.org.nvmf4j:compare";
     private static final String OWN_NAMESPACE = "null:8G";
-    private static final long DEFAULT_RUNTIME_MILLIS = 800;
-    private static final long DEFAULT_RAMP_MILLIS = 100;
+    private static final long DEFAULT_RUNTIME_MILLIS = 200;
+    private static final long DEFAULT_RAMP_MILLIS = 50;
     private static final int MIN_PAIRS = 2;
     private static final Duration SIGNAL_DELAY = Duration.ofMillis(300);
 
@@ -75,16 +76,16 @@ final class CompareCommand implements Callable<Integer> {
     @Option(
             names = "--pairs",
             paramLabel = "N",
-            defaultValue = "40",
+            defaultValue = "160",
             description = "Rounds (default: ${DEFAULT-VALUE}).")
-    private int pairs = 40;
+    private int pairs = 160;
 
     @Option(
             names = "--warmup",
             paramLabel = "N",
-            defaultValue = "4",
+            defaultValue = "10",
             description = "Rounds before, which do not count (default: ${DEFAULT-VALUE}).")
-    private int warmUps = 4;
+    private int warmUps = 10;
 
     @Option(
             names = "--report",
