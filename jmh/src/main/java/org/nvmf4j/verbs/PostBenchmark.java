@@ -36,9 +36,9 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 5, time = 1)
+@Warmup(iterations = 4, time = 1)
 @Measurement(iterations = 5, time = 1)
-@Fork(5)
+@Fork(3)
 public class PostBenchmark {
     private static final int BATCH = 16;
     private static final int CAPSULE_BYTES = 64;
