@@ -8,8 +8,15 @@ import java.util.regex.Pattern;
 final class ByteSize {
     private static final Pattern SIZE = Pattern.compile("(\\d{1,18})([kmgtp]?)(i?b)?");
     private static final String UNITS = "kmgtp";
+    private static final String NAMES = "KMGTP";
 
     private ByteSize() {}
+
+    /** A size for people, in the largest unit that leaves a whole number: {@code 64 MiB}. */
+    static String format(long bytes) {
+        int unit = bytes == 0 ? 0 : Math.min(UNITS.length(), Long.numberOfTrailingZeros(bytes) / 10);
+        return unit == 0 ? bytes + " bytes" : (bytes >> (10 * unit)) + " " + NAMES.charAt(unit - 1) + "iB";
+    }
 
     /**
      * Reads a size.

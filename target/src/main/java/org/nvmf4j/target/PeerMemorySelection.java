@@ -145,7 +145,7 @@ public record PeerMemorySelection(
     private static String whatWouldWork(List<Candidate> candidates) {
         return candidates.stream()
                 .filter(c -> c.problem.isEmpty())
-                .map(c -> c.memory.pciAddress() + " has " + c.memory.freeBytes() + " bytes free at distance "
+                .map(c -> c.memory.pciAddress() + " has " + ByteSize.format(c.memory.freeBytes()) + " free at distance "
                         + c.distance)
                 .collect(Collectors.collectingAndThen(
                         Collectors.joining(", "),

@@ -163,13 +163,12 @@ class PeerMemorySelectionTest {
                 .has("0000:42:00.0", 1 << 20, false, Reach.peerToPeer(0), Reach.peerToPeer(0));
         assertThatThrownBy(() -> select("0000:03:00.0"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("p2pmem=0000:03:00.0: the NIC is under 0000:40; 0000:41:00.0 has 67108864 bytes free at"
+                .hasMessage("p2pmem=0000:03:00.0: the NIC is under 0000:40; 0000:41:00.0 has 64 MiB free at"
                         + " distance 4");
         assertThatThrownBy(() -> select("0000:42:00.0")).hasMessageContaining("its memory is not published");
         assertThatThrownBy(() -> select("0000:99:00.0"))
-                .hasMessage(
-                        "p2pmem=0000:99:00.0: no such device has peer memory; 0000:41:00.0 has 67108864 bytes free at"
-                                + " distance 4");
+                .hasMessage("p2pmem=0000:99:00.0: no such device has peer memory; 0000:41:00.0 has 64 MiB free at"
+                        + " distance 4");
     }
 
     @Test

@@ -78,8 +78,8 @@ public record ComparisonReport(
             body { font: 15px/1.5 system-ui, sans-serif; max-width: 800px; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
             h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-top: 2em }
             table { border-collapse: collapse; margin: 1em 0; font-size: 13px; font-variant-numeric: tabular-nums }
-            td, th { padding: 3px 10px; text-align: right; border-bottom: 1px solid #ddd } th { font-weight: 600 }
-            td:first-child, th:first-child { text-align: left } .facts td { text-align: left }
+            td, th { padding: 3px 8px; text-align: right; border-bottom: 1px solid #ddd } th { font-weight: 600 }
+            td:first-child, th:first-child { text-align: left } td { white-space: nowrap } .facts td { text-align: left; white-space: normal }
             .sentence { font-size: 1.1em; padding: .4em .8em; border-left: 4px solid #888; background: #f5f5f5; margin: .5em 0 }
             pre { background: #f5f5f5; padding: .6em .8em; overflow-x: auto; font-size: 12.5px }
             svg { width: 100%; height: auto } .key span { display: inline-block; margin-right: 1.5em }
