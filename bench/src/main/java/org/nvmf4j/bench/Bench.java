@@ -109,30 +109,33 @@ public final class Bench {
             List<BenchJob> jobs)
             throws IOException {
         int count = workload.jobs();
+        Stop failed = new Stop(stop); // one job's failure ends the others, and nothing beyond this run
         CountDownLatch ready = new CountDownLatch(count);
         List<FutureTask<BenchJob>> tasks = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             int index = i;
             FutureTask<BenchJob> task = new FutureTask<>(() -> {
-                BenchJob job;
                 try {
-                    if (cpus.length > 0) {
-                        CpuAffinity.pinCurrentThread(cpus[index % cpus.length]);
+                    BenchJob job;
+                    try {
+                        if (cpus.length > 0) {
+                            CpuAffinity.pinCurrentThread(cpus[index % cpus.length]);
+                        }
+                        job = new BenchJob(workload, index, regionBytes, host, controller, namespace);
+                    } finally {
+                        ready.countDown();
                     }
-                    job = new BenchJob(workload, index, regionBytes, host, controller, namespace);
-                } finally {
-                    ready.countDown();
-                }
-                try {
-                    ready.await();
-                    job.run(stop);
+                    try {
+                        ready.await();
+                        job.run(failed);
+                    } finally {
+                        job.close();
+                    }
+                    return job;
                 } catch (IOException | RuntimeException e) {
-                    stop.request();
+                    failed.request();
                     throw e;
-                } finally {
-                    job.close();
                 }
-                return job;
             });
             tasks.add(task);
             Thread.ofPlatform().daemon().name("nvmf-job-" + index).start(task);

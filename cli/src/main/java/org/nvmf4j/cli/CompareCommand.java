@@ -3,6 +3,8 @@ package org.nvmf4j.cli;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -23,6 +25,7 @@ import org.nvmf4j.bench.compare.Arm;
 import org.nvmf4j.bench.compare.Comparison;
 import org.nvmf4j.bench.compare.ComparisonReport;
 import org.nvmf4j.bench.compare.Machine;
+import org.nvmf4j.bench.compare.Metric;
 import org.nvmf4j.bench.compare.Plan;
 import org.nvmf4j.verbs.DeviceAttributes;
 import picocli.CommandLine.Command;
@@ -135,30 +138,76 @@ final class CompareCommand implements Callable<Integer> {
     @Override
     public @Nullable Integer call() throws IOException {
         List<NamedArm> named = namedArms();
-        for (NamedArm arm : named) {
-            check(arm);
-        }
         Plan plan = new Plan(
                 Ranges.require("--pairs", pairs, MIN_PAIRS, Plan.MAX_PAIRS),
                 Ranges.require("--warmup", warmUps, 0, Plan.MAX_PAIRS),
                 work.seed());
-        if ((traddr == null) != (nqn == null)) {
-            throw new IllegalArgumentException(
-                    traddr == null
-                            ? "--nqn needs --traddr too, the target's address"
-                            : "--traddr needs --nqn too, the subsystem to connect to");
+        Peer peer = peer();
+        Path folder = newFolder();
+        try {
+            return Interrupt.guard(interrupt -> {
+                if (peer != null) {
+                    compare(named, plan, peer, folder, interrupt);
+                    return;
+                }
+                try (TargetProcess target = TargetProcess.start(OWN_NQN, OWN_NAMESPACE)) {
+                    Peer own =
+                            new Peer(target.address(), OWN_NQN, 1, "a process of its own, namespace " + OWN_NAMESPACE);
+                    compare(named, plan, own, folder, interrupt);
+                }
+            });
+        } finally {
+            deleteIfEmpty(folder);
         }
-        if (traddr != null) {
+    }
+
+    /** The target that the user names, or null. */
+    private @Nullable Peer peer() throws IOException {
+        if (traddr != null && nqn != null) {
             InetSocketAddress address = new InetSocketAddress(
                     Addresses.lookUp(traddr), Ranges.require("--trsvcid", trsvcid, 1, Addresses.MAX_PORT));
-            NamespaceUri uri = new NamespaceUri(address, java.util.Objects.requireNonNull(nqn), namespace.nsid);
-            return compare(named, plan, new Peer(address, uri.nqn(), uri.nsid(), uri.toString()));
+            NamespaceUri uri = new NamespaceUri(address, nqn, namespace.nsid);
+            return new Peer(address, uri.nqn(), uri.nsid(), uri.toString());
         }
-        try (TargetProcess target = TargetProcess.start(OWN_NQN, OWN_NAMESPACE)) {
-            return compare(
-                    named,
-                    plan,
-                    new Peer(target.address(), OWN_NQN, 1, "a process of its own, namespace " + OWN_NAMESPACE));
+        if (traddr != null) {
+            throw new IllegalArgumentException("--traddr needs --nqn too, the subsystem to connect to");
+        }
+        for (String option : List.of("--nqn", "--trsvcid", "--namespace-id")) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw new IllegalArgumentException(option + " needs --traddr too, the target's address");
+            }
+        }
+        return null;
+    }
+
+    /** Makes the report's folder, before anything is measured that could be lost for want of it. */
+    private Path newFolder() throws IOException {
+        Path folder = reportFolder != null
+                ? reportFolder
+                : Path.of("nvmf-compare-"
+                        + DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")
+                                .withZone(ZoneId.systemDefault())
+                                .format(Instant.now()));
+        try {
+            Files.createDirectories(folder);
+        } catch (IOException e) {
+            throw new IOException("cannot make the report's folder " + folder + "; name another with --report", e);
+        }
+        if (Files.exists(folder.resolve(ComparisonReport.PAGE))) {
+            throw new IllegalArgumentException(
+                    "--report " + folder + " has a report already; name another folder or move that one away");
+        }
+        if (!Files.isWritable(folder)) {
+            throw new IOException("cannot write to the report's folder " + folder + "; name another with --report");
+        }
+        return folder;
+    }
+
+    private static void deleteIfEmpty(Path folder) throws IOException {
+        try {
+            Files.delete(folder);
+        } catch (DirectoryNotEmptyException e) {
+            return; // the report, or what was there before
         }
     }
 
@@ -168,12 +217,15 @@ final class CompareCommand implements Callable<Integer> {
             ArmOptions options = arm.options();
             Bench.hostOptions(workload(arm), options.host.options(options.post.inlineUse));
             options.work.cpus();
+            if (options.host.device.pcapFile != null) {
+                throw new IllegalArgumentException("--pcap is not possible here: every run would begin the file anew");
+            }
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException("arm " + arm.name() + ": " + e.getMessage(), e);
         }
     }
 
-    private List<NamedArm> namedArms() {
+    private List<NamedArm> namedArms() throws IOException {
         if (a != null || b != null) {
             if (a == null || b == null || !arms.isEmpty()) {
                 throw new IllegalArgumentException("--a and --b go together, without --arms");
@@ -196,40 +248,59 @@ final class CompareCommand implements Callable<Integer> {
             }
             ArmOptions options =
                     ArmOptions.parse(spec.commandLine().getParseResult(), "--arms", PostMixin.OPTION + "=" + name);
-            named.add(new NamedArm(name, description, options));
+            NamedArm arm = new NamedArm(name, description, options);
+            check(arm);
+            named.add(arm);
         }
         return named;
     }
 
-    private NamedArm named(String name, String options, String label) {
+    private NamedArm named(String name, String options, String label) throws IOException {
+        ArmOptions parsed = ArmOptions.parse(spec.commandLine().getParseResult(), label, options);
+        NamedArm arm = new NamedArm(name, "", parsed);
+        check(arm);
         return new NamedArm(
                 name,
-                options.isBlank() ? "nothing else" : options,
-                ArmOptions.parse(spec.commandLine().getParseResult(), label, options));
+                (options.isBlank() ? "nothing else" : options.strip()) + " (" + describe(workload(arm)) + ")",
+                parsed);
     }
 
     private static Workload workload(NamedArm arm) {
         return arm.options().work.workload(DEFAULT_RUNTIME_MILLIS, DEFAULT_RAMP_MILLIS);
     }
 
-    private int compare(List<NamedArm> named, Plan plan, Peer peer) throws IOException {
+    private void compare(List<NamedArm> named, Plan plan, Peer peer, Path folder, Interrupt interrupt)
+            throws IOException {
         Stop stop = new Stop();
-        return Interrupt.guard(interrupt -> {
-            Map<String, String> setting = new LinkedHashMap<>(setting(named, plan, peer, interrupt));
-            interrupt.stopBy(stop::request);
-            List<Arm> arms = named.stream()
-                    .map(arm -> new Arm(arm.name(), arm.description(), seed -> run(arm, peer, seed, stop, interrupt)))
-                    .toList();
-            Comparison comparison;
-            try (Progress progress = Progress.of("compare", plan.warmUps() + plan.pairs(), "round")) {
-                comparison = Comparison.run(arms, plan, stop, (done, _) -> progress.reach(done));
-            }
-            if (comparison.pairs() < MIN_PAIRS) {
-                throw new IOException("ended before two pairs were complete: there is nothing to report");
-            }
-            setting.put("pairs", comparison.pairs() + " after " + plan.warmUps() + " rounds of warm-up");
-            report(new ComparisonReport(comparison, title(named), setting, commandLine(plan), Instant.now()));
-        });
+        Map<String, String> setting = new LinkedHashMap<>(setting(named, plan, peer, interrupt));
+        interrupt.stopBy(stop::request);
+        List<Arm> arms = named.stream()
+                .map(arm -> new Arm(arm.name(), arm.description(), seed -> run(arm, peer, seed, stop, interrupt)))
+                .toList();
+        Comparison comparison;
+        try (Progress progress = Progress.of("compare", plan.warmUps() + plan.pairs(), "round")) {
+            comparison = Comparison.run(arms, plan, stop, (done, _) -> progress.reach(done));
+        }
+        IOException failure = comparison.failure();
+        if (comparison.pairs() < MIN_PAIRS) {
+            throw failure != null
+                    ? failure
+                    : new IOException("ended before two pairs were complete: there is nothing to report");
+        }
+        boolean early = comparison.pairs() < plan.pairs();
+        setting.put(
+                "pairs",
+                comparison.pairs() + (early ? " of " + plan.pairs() + ", ended early," : "") + " after "
+                        + plan.warmUps() + " rounds of warm-up");
+        List<Metric> metrics = a == null ? List.of(Metric.MEAN) : List.of(Metric.MEAN, Metric.IOPS);
+        report(
+                new ComparisonReport(comparison, title(named), metrics, setting, commandLine(plan), Instant.now()),
+                folder);
+        if (failure != null) {
+            throw new IOException(
+                    failure.getMessage() + "; the report has the " + comparison.pairs() + " pairs that were complete",
+                    failure);
+        }
     }
 
     private static org.nvmf4j.bench.BenchResult run(NamedArm arm, Peer peer, long seed, Stop stop, Interrupt interrupt)
@@ -266,17 +337,24 @@ final class CompareCommand implements Callable<Integer> {
             device = session.host().device();
         }
         Map<String, String> setting = new LinkedHashMap<>();
-        Workload workload = workload(first);
-        setting.put(
-                "workload",
-                FioText.summary(workload) + ", " + workload.runtimeMillis() + " ms a run after a ramp of "
-                        + workload.rampMillis() + " ms");
+        if (a == null) {
+            setting.put("workload", describe(workload(first)));
+        }
         setting.put("target", peer.label());
-        setting.put("provider", device.provider() + ", path MTU " + device.pathMtuBytes());
+        setting.put(
+                "provider",
+                device.provider() + ", path MTU " + device.pathMtuBytes() + (a == null ? "" : " of the first arm"));
         setting.put("pinning", pinning(first));
         setting.put("seed", Long.toString(plan.seed()));
         setting.putAll(Machine.describe());
         return setting;
+    }
+
+    private static String describe(Workload workload) {
+        String runtime = workload.runtimeMillis() == 0
+                ? "moves " + FioText.bytes((double) workload.sizeBytes())
+                : workload.runtimeMillis() + " ms";
+        return FioText.summary(workload) + ", " + runtime + " a run after a ramp of " + workload.rampMillis() + " ms";
     }
 
     private static String pinning(NamedArm arm) throws IOException {
@@ -309,15 +387,10 @@ final class CompareCommand implements Callable<Integer> {
         return String.join(" ", words);
     }
 
-    private void report(ComparisonReport report) throws IOException {
+    private void report(ComparisonReport report, Path folder) throws IOException {
         PrintWriter out = spec.commandLine().getOut();
         out.print(report.text());
-        Path folder = reportFolder != null
-                ? reportFolder
-                : Path.of("nvmf-compare-"
-                        + DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")
-                                .withZone(ZoneId.systemDefault())
-                                .format(report.when()));
+        out.flush();
         out.println("report: " + report.writeTo(folder) + ", with compare.json and compare.md beside it");
         out.flush();
     }

@@ -214,7 +214,14 @@ class CommandLineTest {
             wrong("bench compare -a @NOBODY", "--nqn"),
             wrong("bench compare -n @HERE", "--traddr"),
             wrong("bench compare --runtime 1y", "--runtime", "'1y'"),
-            failed("bench compare -a @ADDR -s @PORT -n @HERE -N 9 --report @FOLDER/report", "namespace 9", "list-ns"),
+            wrong("bench compare -N 7", "--namespace-id", "--traddr"),
+            wrong("bench compare --pcap @FOLDER/x", "--pcap", "anew"),
+            failed("bench compare --report @FOLDER/tiny/x", "@FOLDER/tiny/x", "--report"),
+            failed(
+                    "bench compare -a @ADDR -s @PORT -n @HERE --size 1G --pairs 2 --report @FOLDER/larger",
+                    "arm ",
+                    "65536"),
+            failed("bench compare -a @ADDR -s @PORT -n @HERE -N 9 --report @FOLDER/ninth", "namespace 9", "list-ns"),
             wrong("decode", "FILE.pcap"),
             failed("decode @FOLDER/none", "@FOLDER/none"),
             failed("decode @FOLDER", "@FOLDER"),
@@ -323,7 +330,7 @@ class CommandLineTest {
     @Test
     void comparesTwoSetsOfOptions() throws IOException {
         Result result =
-                nvmf(words("bench compare -a @ADDR -s @PORT -n @HERE --bs 512 --pairs 2 --warmup 1 --runtime 20ms"
+                nvmf(words("bench compare -a @ADDR -s @PORT -n @HERE --bs 512 --pairs 2 --warmup 1 --runtime 200ms"
                         + " --ramp_time 0 --randseed 7 --a=--iodepth=1 --b=--iodepth=4 --report @FOLDER/report"));
 
         assertThat(result.err()).isEmpty();
@@ -339,7 +346,7 @@ class CommandLineTest {
     @Test
     void comparesWaysToPostAgainstATargetOfItsOwn() throws IOException {
         NvmfProcess.Result result = NvmfProcess.run(
-                folder, words("bench compare --pairs 2 --warmup 0 --runtime 20ms --ramp_time 0 --report @FOLDER/own"));
+                folder, words("bench compare --pairs 2 --warmup 0 --runtime 200ms --ramp_time 0 --report @FOLDER/own"));
 
         assertThat(result.err()).isEmpty();
         assertThat(result.status()).isZero();

@@ -34,6 +34,7 @@ public final class ScriptedProvider implements VerbsProvider {
     private final VerbsProvider below;
     private final Script script;
     private final List<Integer> asked = Collections.synchronizedList(new ArrayList<>());
+    private volatile boolean full;
     private final List<Posted> posted = Collections.synchronizedList(new ArrayList<>());
 
     /** What a device does when it is asked for more than it can. */
@@ -76,6 +77,11 @@ public final class ScriptedProvider implements VerbsProvider {
     public ScriptedProvider(VerbsProvider below, Script script) {
         this.below = below;
         this.script = script;
+    }
+
+    /** Has the devices refuse every post, as those do whose send queue is full. */
+    public void beFull(boolean value) {
+        full = value;
     }
 
     /** What was asked for at the creation of each queue pair, refused creations too. */
@@ -239,6 +245,9 @@ public final class ScriptedProvider implements VerbsProvider {
         }
 
         private boolean takes(SendWorkRequest request) {
+            if (full) {
+                return false;
+            }
             if (!request.inline()) {
                 return true;
             }

@@ -88,7 +88,7 @@ final class InlinePolicy {
                         + " bytes inline that it granted: by reference from now on");
     }
 
-    void onClose(QueuePair queuePair) {
+    synchronized void onClose(QueuePair queuePair) {
         if (open.remove(queuePair)) {
             inlinePosts.add(queuePair.inlinePosts());
             referencePosts.add(queuePair.referencePosts());
@@ -96,7 +96,7 @@ final class InlinePolicy {
     }
 
     /** Adds what was counted, by name. */
-    void addCountersTo(Map<String, Long> counters) {
+    synchronized void addCountersTo(Map<String, Long> counters) {
         long inline = inlinePosts.sum();
         long reference = referencePosts.sum();
         for (QueuePair queuePair : open) {

@@ -70,7 +70,8 @@ public final class QueuePair implements AutoCloseable {
      * memory is free again when this returns. Which of the two it is, the core decides; {@link SendWorkRequest#inline} tells
      * afterwards. So give valid lkeys always.
      *
-     * @throws IllegalStateException if the send queue has no room for the chain, or before the connection is established
+     * @throws IllegalStateException if the send queue has no room for the chain, or before the connection is established. Some devices
+     *     have taken the head of the chain then; who keeps to the sizes that the queue pair was created with never sees it
      */
     public void postSend(SendWorkRequest first) {
         decide(first);
@@ -106,20 +107,26 @@ public final class QueuePair implements AutoCloseable {
         REFERENCE_POSTS.setOpaque(this, referencePosts + reference);
     }
 
-    /** Posts what the device did not take, inline switched off; those before it in the chain were taken. */
+    /**
+     * Posts what the device did not take, by reference; those before it in the chain were taken. Only if it is taken then, inline was
+     * to blame and is switched off.
+     */
     private void postByReference(SendWorkRequest refused) {
-        if (!refused.inline()) {
+        int granted = inlineBytes;
+        boolean wasInline = refused.inline();
+        inlineBytes = 0;
+        decide(refused);
+        SendWorkRequest again = wasInline ? provider.postSend(refused) : refused;
+        if (again == refused) {
+            inlineBytes = granted;
             throw new IllegalStateException("the device has no room for a work request of " + refused.lengthBytes()
                     + " bytes: its send queue is full");
         }
-        inlineBytes = 0;
         policy.onRefusedAtPost(this, refused.lengthBytes());
-        decide(refused);
-        SendWorkRequest again = provider.postSend(refused);
         count(refused, again);
         if (again != null) {
-            throw new IllegalStateException("the device takes a work request of " + again.lengthBytes()
-                    + " bytes neither inline nor by reference: its send queue is full");
+            throw new IllegalStateException("the device has no room for a work request of " + again.lengthBytes()
+                    + " bytes: its send queue is full");
         }
     }
 

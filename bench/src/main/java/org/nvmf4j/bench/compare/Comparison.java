@@ -1,9 +1,9 @@
 package org.nvmf4j.bench.compare;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.BenchResult;
 import org.nvmf4j.bench.Stop;
 
@@ -14,6 +14,7 @@ import org.nvmf4j.bench.Stop;
 public final class Comparison {
     private final Plan plan;
     private final List<ArmRuns> arms;
+    private @Nullable IOException failure;
 
     private Comparison(Plan plan, List<ArmRuns> arms) {
         this.plan = plan;
@@ -28,12 +29,12 @@ public final class Comparison {
     }
 
     /**
-     * Runs warm-up and rounds; a stop ends it after the run that is under way, and only complete rounds count.
+     * Runs warm-up and rounds. A stop ends it after the run that is under way, and so does a run that fails, see {@link #failure};
+     * only complete rounds count.
      *
      * @param arms at least two, with different names
-     * @throws IOException if a run failed; the message says which arm's
      */
-    public static Comparison run(List<Arm> arms, Plan plan, Stop stop, Progress progress) throws IOException {
+    public static Comparison run(List<Arm> arms, Plan plan, Stop stop, Progress progress) {
         if (arms.size() < 2 || arms.stream().map(Arm::name).distinct().count() < arms.size()) {
             throw new IllegalArgumentException("a comparison needs at least two arms with different names");
         }
@@ -46,7 +47,13 @@ public final class Comparison {
         int rounds = plan.warmUps() + plan.pairs();
         for (int round = 0; round < rounds; round++) {
             progress.onRound(round, rounds);
-            List<BenchResult> results = round(arms, random.split(), stop);
+            List<BenchResult> results;
+            try {
+                results = round(arms, random.split(), stop);
+            } catch (IOException e) {
+                comparison.failure = e;
+                break;
+            }
             if (stop.isRequested()) {
                 break;
             }
@@ -69,7 +76,7 @@ public final class Comparison {
                 return List.of();
             }
             try {
-                results[arm] = arms.get(arm).trial().run(seed);
+                results[arm] = counted(arms.get(arm).trial().run(seed));
             } catch (IOException e) {
                 if (stop.isRequested()) {
                     return List.of();
@@ -80,6 +87,14 @@ public final class Comparison {
         return List.of(results);
     }
 
+    private static BenchResult counted(BenchResult result) throws IOException {
+        if (result.reads().ios() + result.writes().ios() == 0) {
+            throw new IOException("no request ended in the measured time: take a longer --runtime, or a --size that"
+                    + " lasts beyond --ramp_time");
+        }
+        return result;
+    }
+
     private static int[] order(int count, SplittableRandom random) {
         int[] order = new int[count];
         for (int i = 0; i < count; i++) {
@@ -88,6 +103,11 @@ public final class Comparison {
             order[j] = i;
         }
         return order;
+    }
+
+    /** What ended it before its time, with the arm's name; null if all runs did what they should. */
+    public @Nullable IOException failure() {
+        return failure;
     }
 
     public Plan plan() {
@@ -119,12 +139,12 @@ public final class Comparison {
                 plan.seed());
     }
 
-    /** What is said of the metric that the comparison is about: one sentence for each arm but the baseline. */
-    public List<String> sentences() {
-        List<String> sentences = new ArrayList<>();
-        for (ArmRuns arm : arms.subList(1, arms.size())) {
-            sentences.add(difference(arm, Metric.MEAN).sentence());
-        }
-        return sentences;
+    /** What can be said: one sentence for each arm but the baseline and for each metric that the comparison is about. */
+    public List<String> sentences(List<Metric> metrics) {
+        return arms.stream()
+                .skip(1)
+                .flatMap(arm ->
+                        metrics.stream().map(metric -> difference(arm, metric).sentence()))
+                .toList();
     }
 }

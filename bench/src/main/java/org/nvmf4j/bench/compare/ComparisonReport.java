@@ -19,16 +19,25 @@ import tools.jackson.core.JsonGenerator;
  *
  * @param comparison of at least two pairs
  * @param title what was compared
+ * @param metrics what the sentences are about
  * @param setting what ran where: workload, peers, machine; names and values in the order of the report
  * @param command that repeats it
  * @param when it ended
  */
 public record ComparisonReport(
-        Comparison comparison, String title, Map<String, String> setting, String command, Instant when) {
+        Comparison comparison,
+        String title,
+        List<Metric> metrics,
+        Map<String, String> setting,
+        String command,
+        Instant when) {
+    /** The web page's name in its folder. */
+    public static final String PAGE = "compare.html";
+
     private static final String METHOD = """
             Each round runs every arm once, on a connection of its own, in a random order; a pair is two runs of one round, so that what \
             drifts on the machine meets both alike. The figures are means over the rounds ± the standard deviation from round to \
-            round; differences are means over the pairs with 95 % confidence intervals by the symmetric studentized \
+            round; differences are means over the pairs with 95 % confidence intervals, with ten pairs or more by the symmetric studentized \
             bootstrap. "Could have \
             seen" is the difference that as many pairs of such a spread find in 80 % of all cases.""";
 
@@ -38,7 +47,7 @@ public record ComparisonReport(
                 + '\n'
                 + Table.ofDifferences(comparison).text()
                 + '\n'
-                + String.join("\n", comparison.sentences())
+                + String.join("\n", comparison.sentences(metrics))
                 + '\n';
     }
 
@@ -49,7 +58,7 @@ public record ComparisonReport(
      */
     public Path writeTo(Path folder) throws IOException {
         Files.createDirectories(folder);
-        Path page = folder.resolve("compare.html");
+        Path page = folder.resolve(PAGE);
         Files.writeString(page, html());
         Files.writeString(folder.resolve("compare.md"), markdown());
         try (Writer out = Files.newBufferedWriter(folder.resolve("compare.json"))) {
@@ -60,8 +69,12 @@ public record ComparisonReport(
 
     String markdown() {
         return "### " + title + "\n\n"
-                + comparison.sentences().stream()
+                + comparison.sentences(metrics).stream()
                         .map(line -> "- " + line + "\n")
+                        .collect(Collectors.joining())
+                + '\n'
+                + comparison.arms().stream()
+                        .map(arm -> "- " + arm.name() + ": " + arm.description() + "\n")
                         .collect(Collectors.joining())
                 + '\n' + Table.ofArms(comparison).markdown()
                 + '\n' + Table.ofDifferences(comparison).markdown()
@@ -100,7 +113,7 @@ public record ComparisonReport(
                 .append(Markup.escape(title))
                 .append("</h1>\n");
         comparison
-                .sentences()
+                .sentences(metrics)
                 .forEach(sentence -> page.append("<p class=\"sentence\">")
                         .append(Markup.escape(sentence))
                         .append(".</p>\n"));
@@ -165,7 +178,7 @@ public record ComparisonReport(
             json.writeNumberProperty("warm_up_rounds", comparison.plan().warmUps());
             json.writeNumberProperty("seed", comparison.plan().seed());
             json.writeArrayPropertyStart("sentences");
-            comparison.sentences().forEach(json::writeString);
+            comparison.sentences(metrics).forEach(json::writeString);
             json.writeEndArray();
             json.writeArrayPropertyStart("arms");
             comparison.arms().forEach(arm -> arm(json, arm));

@@ -52,10 +52,13 @@ public record Difference(
         double mean = Mean.of(differences).getAsDouble();
         double error = Bootstrap.standardError(differences);
         TDistribution student = TDistribution.of(of.length - 1);
-        // So few differences give too few different resamples.
+        double usual = student.inverseCumulativeProbability((1 + CONFIDENCE) / 2);
+        // Few differences give few different resamples, and so do many that are alike: never trust less than Student's
+        // interval. One
+        // far out among many alike makes the bootstrap's useless, where Student's is on the safe side already.
         double critical = of.length < MIN_PAIRS
-                ? student.inverseCumulativeProbability((1 + CONFIDENCE) / 2)
-                : Bootstrap.criticalValue(differences, CONFIDENCE, seed);
+                ? usual
+                : Math.clamp(Bootstrap.criticalValue(differences, CONFIDENCE, seed), usual, 2 * usual);
         double powerful = student.inverseCumulativeProbability(POWER);
         return new Difference(
                 metric,

@@ -39,7 +39,8 @@ class ComparisonReportTest {
         Comparison comparison = Comparison.run(List.of(one, two), new Plan(PAIRS, 1, 3), new Stop(), (_, _) -> {});
         Map<String, String> setting = new LinkedHashMap<>(Machine.describe());
         setting.put("provider", "none");
-        report = new ComparisonReport(comparison, "One & two", setting, "nvmf bench compare --seed 3", Instant.EPOCH);
+        report = new ComparisonReport(
+                comparison, "One & two", List.of(Metric.MEAN), setting, "nvmf bench compare --seed 3", Instant.EPOCH);
     }
 
     @Test

@@ -79,8 +79,10 @@ class ComparisonTest {
     void findsWhatIsThereAndNothingElse() throws Exception {
         Comparison comparison = run(new Plan(40, 1, 5), new Stop());
         assertThat(comparison.baseline().name()).isEqualTo("a");
-        assertThat(comparison.sentences().get(0)).startsWith("b is 2.0").contains("µs slower than a in mean latency");
-        assertThat(comparison.sentences().get(1)).startsWith("no difference found between c and a");
+        assertThat(comparison.sentences(List.of(Metric.MEAN)).get(0))
+                .startsWith("b is 2.0")
+                .contains("µs slower than a in mean latency");
+        assertThat(comparison.sentences(List.of(Metric.MEAN)).get(1)).startsWith("no difference found between c and a");
         assertThat(comparison.arms().get(1).latencyNanos().getTotalCount()).isEqualTo(40_000);
         assertThat(comparison.arms().get(1).inlinePercent()).isEqualTo(50);
         Difference iops = comparison.difference(comparison.arms().get(1), Metric.IOPS);
@@ -106,14 +108,30 @@ class ComparisonTest {
     }
 
     @Test
-    void aFailureNamesItsArm() {
+    void aFailureNamesItsArmAndKeepsWhatIsComplete() {
         Arm failing = new Arm("b", "fails", _ -> {
-            throw new IOException("no such namespace");
+            if (order.size() > 20) {
+                throw new IOException("no such namespace");
+            }
+            order.add("b");
+            return result(1);
         });
-        assertThatThrownBy(() ->
-                        Comparison.run(List.of(arm("a", 1), failing), new Plan(2, 0, 1), new Stop(), (_, _) -> {}))
-                .isInstanceOf(IOException.class)
-                .hasMessage("arm b: no such namespace");
+        Comparison comparison =
+                Comparison.run(List.of(arm("a", 1), failing), new Plan(100, 0, 1), new Stop(), (_, _) -> {});
+        assertThat(comparison.failure()).hasMessage("arm b: no such namespace");
+        assertThat(comparison.pairs()).isBetween(9, 11);
+    }
+
+    @Test
+    void aRunInWhichNothingEndsIsNoRunOfNoLatency() {
+        Arm idle = new Arm("b", "does nothing", _ -> {
+            BenchResult one = result(1);
+            return new BenchResult(one.workload(), "nowhere", one.writes(), one.writes(), 0, Map.of());
+        });
+        Comparison comparison =
+                Comparison.run(List.of(arm("a", 1), idle), new Plan(10, 0, 1), new Stop(), (_, _) -> {});
+        assertThat(comparison.failure()).hasMessageStartingWith("arm b: no request ended in the measured time");
+        assertThat(comparison.pairs()).isZero();
     }
 
     @Test

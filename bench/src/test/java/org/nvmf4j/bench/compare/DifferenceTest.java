@@ -114,6 +114,20 @@ class DifferenceTest {
         assertThat(difference.percent()).isCloseTo(-28.57, within(0.01));
     }
 
+    /** One value far out must not make the interval useless, and many alike must not make it narrow. */
+    @Test
+    void theIntervalIsStudentsAtLeastAndNotFarBeyond() {
+        double[] with = filled(12, 0);
+        double[] of = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 200};
+        double[] noisy = {0.9, 1.1, 1.05, 0.95, 1.02, 0.98, 1.01, 0.99, 1.03, 0.97, 1, 200};
+        for (double[] values : new double[][] {of, noisy}) {
+            Difference difference = Difference.between(Metric.MEAN, "one", values, "other", with, 1);
+            double student = 2.201 * Bootstrap.standardError(values); // eleven degrees of freedom
+            double half = difference.interval().high() - difference.mean();
+            assertThat(half).isBetween(0.999 * student, 2.001 * student);
+        }
+    }
+
     @Test
     void fewPairsHaveAWideInterval() {
         Difference difference =

@@ -180,6 +180,31 @@ class InlineMatrixTest {
     }
 
     @Test
+    void aFullSendQueueIsNotBlamedOnInline() throws Exception {
+        ScriptedProvider provider =
+                new ScriptedProvider(loopback(), new Script(512, AboveLimit.EINVAL, false, Script.ALL));
+        Fabric fabric = fabric(provider, UnaryOperator.identity());
+        try {
+            Link link = fabric.link();
+            provider.beFull(true);
+            RegisteredMemory from = fabric.host.memory(ROOM_BYTES);
+            assertThatThrownBy(() -> link.host().send(from, 0, CAPSULE_BYTES))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("full");
+            assertThatThrownBy(() -> link.host().send(from, 0, ROOM_BYTES)).isInstanceOf(IllegalStateException.class);
+            provider.beFull(false);
+            exchange(fabric, link, List.of(CAPSULE_BYTES));
+            assertThat(provider.posted()).extracting(Posted::inline).containsOnly(true);
+            assertThat(fabric.host.device.counters())
+                    .containsEntry("inline_posts", 2L)
+                    .containsEntry("by_reference_posts", 0L)
+                    .containsEntry("inline_refused_at_post", 0L);
+        } finally {
+            fabric.close();
+        }
+    }
+
+    @Test
     void otherFailuresOfCreationAreNotBlamedOnInline() throws Exception {
         ScriptedProvider provider =
                 new ScriptedProvider(loopback(), new Script(0, AboveLimit.ENODEV, false, Script.ALL));
