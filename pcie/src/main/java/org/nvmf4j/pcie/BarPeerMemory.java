@@ -89,7 +89,7 @@ final class BarPeerMemory implements PeerMemory {
         boolean mapped = false;
         try {
             PeerBlock block =
-                    MappedBlock.map(resource, range.offsetBytes() + start, mappedBytes, bytes, () -> giveBack(start));
+                    new MappedBlock(resource, range.offsetBytes() + start, mappedBytes, bytes, () -> giveBack(start));
             mapped = true;
             return block;
         } finally {

@@ -11,15 +11,9 @@ import org.nvmf4j.target.spi.PeerBlock;
 final class MappedBlock implements PeerBlock {
     static final long PAGE_BYTES = 4096;
 
-    private final Arena arena;
+    private final Arena arena = Arena.ofShared();
     private final MemorySegment segment;
     private final Runnable whenClosed;
-
-    private MappedBlock(Arena arena, MemorySegment segment, Runnable whenClosed) {
-        this.arena = arena;
-        this.segment = segment;
-        this.whenClosed = whenClosed;
-    }
 
     /**
      * Maps.
@@ -28,15 +22,16 @@ final class MappedBlock implements PeerBlock {
      * @param bytes what of them the block shows
      * @param whenClosed runs once, after the memory is unmapped
      */
-    static MappedBlock map(Path file, long offset, long mappedBytes, long bytes, Runnable whenClosed)
-            throws IOException {
-        Arena arena = Arena.ofShared();
+    MappedBlock(Path file, long offset, long mappedBytes, long bytes, Runnable whenClosed) throws IOException {
+        this.whenClosed = whenClosed;
+        boolean mapped = false;
         try {
-            MemorySegment mapped = MappedFile.map(arena, file, offset, mappedBytes);
-            return new MappedBlock(arena, mapped.asSlice(0, bytes), whenClosed);
-        } catch (IOException | RuntimeException e) {
-            arena.close();
-            throw e;
+            segment = MappedFile.map(arena, file, offset, mappedBytes).asSlice(0, bytes);
+            mapped = true;
+        } finally {
+            if (!mapped) {
+                arena.close();
+            }
         }
     }
 

@@ -75,7 +75,7 @@ final class SysfsPeerMemory implements PeerMemory {
             throw new IOException("the p2pmem of " + address + " cannot be allocated: that needs Linux 6.2");
         }
         try {
-            return MappedBlock.map(p2pmem.resolve("allocate"), 0, mappedBytes, bytes, () -> {});
+            return new MappedBlock(p2pmem.resolve("allocate"), 0, mappedBytes, bytes, () -> {});
         } catch (LinuxException e) {
             if (e.errno() == SystemErrors.ENOMEM) {
                 return null;
