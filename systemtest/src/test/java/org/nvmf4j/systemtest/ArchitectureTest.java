@@ -34,6 +34,7 @@ class ArchitectureTest {
             "softroce", List.of("roce", "verbs", "linux"),
             "host", List.of("nvme", "verbs"),
             "target", List.of("nvme", "verbs"),
+            "pcie", List.of("target", "nvme", "linux"),
             "bench", List.of("host", "nvme", "verbs", "linux"));
 
     private static final Path TOP = Path.of("..").toAbsolutePath().normalize();
