@@ -16,7 +16,7 @@ public interface PeerMemory {
     /** What {@link #allocate} could give in all. */
     long freeBytes();
 
-    /** Whether its owner offers it to everybody; other memory is used only where the user names it. */
+    /** Whether its owner, or the user who named it, offers it to everybody; other memory is never taken, chosen or not. */
     boolean isPublished();
 
     /** Whether the device is still there. One that has vanished does not come back as the same object. */
