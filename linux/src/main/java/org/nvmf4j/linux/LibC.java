@@ -50,6 +50,7 @@ final class LibC {
     private static final MethodHandle EVENTFD = link("eventfd");
     private static final MethodHandle READ = link("read");
     private static final MethodHandle WRITE = link("write");
+    private static final MethodHandle OPEN = link("open");
     private static final MethodHandle CLOSE = link("close");
     private static final MethodHandle MMAP = link("mmap");
     private static final MethodHandle MUNMAP = link("munmap");
@@ -156,6 +157,11 @@ final class LibC {
         return whole(errnoState, call(WRITE, errnoState, fd, address, length, 0, 0, 0));
     }
 
+    /** Opens a file that exists; the path ends with a zero byte. */
+    static int open(MemorySegment errnoState, long path, int flags) {
+        return narrow(errnoState, call(OPEN, errnoState, path, flags, 0, 0, 0, 0));
+    }
+
     static int close(MemorySegment errnoState, int fd) {
         return narrow(errnoState, call(CLOSE, errnoState, fd, 0, 0, 0, 0, 0));
     }
@@ -165,6 +171,13 @@ final class LibC {
         int protection = 1 | 2; // PROT_READ | PROT_WRITE
         int flags = 2 | 0x20; // MAP_PRIVATE | MAP_ANONYMOUS
         return whole(errnoState, call(MMAP, errnoState, 0, lengthBytes, protection, flags, -1, 0));
+    }
+
+    /** The address of a part of a file, shared with all that map it, or {@code -errno}. */
+    static long mmapShared(MemorySegment errnoState, int fd, long offset, long lengthBytes) {
+        int protection = 1 | 2; // PROT_READ | PROT_WRITE
+        int flags = 1; // MAP_SHARED
+        return whole(errnoState, call(MMAP, errnoState, 0, lengthBytes, protection, flags, fd, offset));
     }
 
     static int munmap(MemorySegment errnoState, long address, long lengthBytes) {

@@ -12,6 +12,8 @@ public final class SystemErrors {
     public static final int EIO = 5;
     /** The file descriptor is closed. */
     public static final int EBADF = 9;
+    /** No memory, or none left of what a device has. */
+    public static final int ENOMEM = 12;
     /** An address outside the process's memory. */
     public static final int EFAULT = 14;
     /** Invalid argument. */

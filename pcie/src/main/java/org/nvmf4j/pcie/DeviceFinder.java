@@ -36,7 +36,7 @@ public final class DeviceFinder {
     public FoundDevice rdmaDevice(String name) {
         return entry("class/infiniband", name)
                 .map(entry -> rdmaDevice(name, entry))
-                .orElseGet(() -> new NotOnPci("there is no RDMA device " + name));
+                .orElseGet(() -> new NotOnPci("the kernel has no RDMA device " + name + ": one in software, if any"));
     }
 
     private FoundDevice rdmaDevice(String name, Path entry) {

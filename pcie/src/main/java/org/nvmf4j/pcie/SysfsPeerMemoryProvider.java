@@ -1,0 +1,130 @@
+package org.nvmf4j.pcie;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.nvmf4j.pcie.FoundDevice.NotOnPci;
+import org.nvmf4j.pcie.FoundDevice.OnPci;
+import org.nvmf4j.pcie.PciRoute.Reachable;
+import org.nvmf4j.pcie.PciRoute.Unreachable;
+import org.nvmf4j.target.spi.PeerClient;
+import org.nvmf4j.target.spi.PeerMemory;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
+import org.nvmf4j.target.spi.Reach;
+
+/**
+ * The peer memories that sysfs shows: the kernel's {@code p2pmem} pools, and BARs that the user offers. Each call of
+ * {@link #memories} reads the tree anew; {@link #reach} judges by that reading. Thread-safe.
+ */
+public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
+    private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
+
+    private final Path sysfs;
+    private final Path devices;
+    private final DeviceFinder finder;
+    private final List<BarRange> bars;
+    private final Map<PciAddress, SysfsPeerMemory> pools = new TreeMap<>();
+    private final BarPeerMemory[] barMemories;
+    private volatile PciTopology topology;
+
+    /**
+     * Reads the tree.
+     *
+     * @param sysfs {@link PciTopology#SYSFS} or a copy of another machine's
+     * @param bars what the user offers besides
+     * @throws IOException if that is no sysfs tree, or a BAR is not there or too small; one line
+     */
+    public SysfsPeerMemoryProvider(Path sysfs, List<BarRange> bars) throws IOException {
+        this.sysfs = sysfs;
+        devices = sysfs.resolve("bus/pci/devices");
+        finder = new DeviceFinder(sysfs);
+        this.bars = List.copyOf(bars);
+        barMemories = new BarPeerMemory[bars.size()];
+        for (int i = 0; i < barMemories.length; i++) {
+            barMemories[i] = newBarMemory(this.bars.get(i));
+        }
+        topology = PciTopology.read(sysfs);
+    }
+
+    private BarPeerMemory newBarMemory(BarRange range) throws IOException {
+        return new BarPeerMemory(range, devices.resolve(range.address().toString()));
+    }
+
+    /** The functions and bridges as {@link #memories} saw them last. */
+    public PciTopology topology() {
+        return topology;
+    }
+
+    @Override
+    public synchronized List<PeerMemory> memories() {
+        try {
+            topology = PciTopology.read(sysfs);
+        } catch (IOException e) {
+            // What was there counts as there as long as its folder is.
+            LOGGER.log(Level.WARNING, "cannot look for PCI devices: {0}", e.getMessage());
+        }
+        pools.values().removeIf(pool -> !pool.isPresent());
+        for (PciFunction function : topology.functions()) {
+            Path folder = devices.resolve(function.address().toString());
+            if (Files.isDirectory(folder.resolve("p2pmem"))) {
+                pools.computeIfAbsent(function.address(), address -> new SysfsPeerMemory(address, folder));
+            }
+        }
+        renewBars();
+        List<PeerMemory> all = new ArrayList<>(pools.values());
+        for (BarPeerMemory bar : barMemories) {
+            if (bar.isPresent()) {
+                all.add(bar);
+            }
+        }
+        all.sort((a, b) -> PciAddress.parse(a.pciAddress()).compareTo(PciAddress.parse(b.pciAddress())));
+        return List.copyOf(all);
+    }
+
+    /** A device that was plugged in again has new memory. */
+    private void renewBars() {
+        for (int i = 0; i < barMemories.length; i++) {
+            BarRange range = bars.get(i);
+            if (!barMemories[i].isPresent()
+                    && Files.exists(devices.resolve(range.address().toString()))) {
+                try {
+                    barMemories[i] = newBarMemory(range);
+                } catch (IOException e) {
+                    LOGGER.log(Level.WARNING, "{0}", e.getMessage());
+                }
+            }
+        }
+    }
+
+    @Override
+    public Reach reach(PeerMemory memory, PeerClient client) {
+        return switch (client) {
+            case PeerClient.PciFunction function ->
+                PciAddress.find(function.pciAddress())
+                        .map(address -> route(memory, address))
+                        .orElseGet(() -> Reach.not("'" + function.pciAddress() + "' is no PCI address"));
+            case PeerClient.RdmaDevice device -> reach(memory, finder.rdmaDevice(device.name()));
+            case PeerClient.File file -> reach(memory, finder.file(file.path()));
+            case PeerClient.Cpu cpu -> Reach.withTheCpu(cpu.what() + " moves its data with the CPU");
+        };
+    }
+
+    private Reach reach(PeerMemory memory, FoundDevice client) {
+        return switch (client) {
+            case OnPci on -> route(memory, on.address());
+            case NotOnPci none -> Reach.withTheCpu(none.reason());
+        };
+    }
+
+    private Reach route(PeerMemory memory, PciAddress client) {
+        return switch (topology.route(PciAddress.parse(memory.pciAddress()), client)) {
+            case Reachable reachable -> Reach.peerToPeer(reachable.distance());
+            case Unreachable unreachable -> Reach.not(unreachable.reason());
+        };
+    }
+}
