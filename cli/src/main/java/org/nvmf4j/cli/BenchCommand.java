@@ -26,7 +26,8 @@ import picocli.CommandLine.Spec;
             "",
             "A run ends when each job has moved --size, or after --runtime, whichever comes",
             "first; with neither it takes 10 seconds. Every job polls its own I/O queue",
-            "and works in a region of its own."
+            "and works in a region of its own.",
+            "To tell whether a change helps, see 'nvmf bench compare --help'."
         })
 final class BenchCommand implements Callable<Integer> {
     private static final long DEFAULT_RUNTIME_MILLIS = 10_000;

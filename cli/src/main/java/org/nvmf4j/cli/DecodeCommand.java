@@ -39,6 +39,9 @@ import picocli.CommandLine.Spec;
             "RoCEv2 are counted, but not printed."
         })
 final class DecodeCommand implements Callable<Integer> {
+    /** How often to look whether anybody still reads. */
+    private static final int FRAMES_PER_CHECK = 1000;
+
     @Parameters(paramLabel = "FILE.pcap", description = "The capture.")
     private Path file = Path.of("");
 
@@ -64,6 +67,9 @@ final class DecodeCommand implements Callable<Integer> {
             long start = 0;
             for (PcapFrame frame = reader.next(); frame != null; frame = reader.next()) {
                 start = frames++ == 0 ? frame.timestampNanos() : start;
+                if (frames % FRAMES_PER_CHECK == 0 && StandardOutput.hasFailed(spec.commandLine())) {
+                    return Failures.FAILED;
+                }
                 RoceFrame packet = RoceFrame.find(frame);
                 if (packet != null) {
                     out.println(line(packet, start, verbose));

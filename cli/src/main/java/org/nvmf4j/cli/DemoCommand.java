@@ -133,6 +133,15 @@ final class DemoCommand implements Callable<Integer> {
         out.println(
                 "UDP floor: 64 B out and 4 KiB back between two spinning threads; one way 4 KiB packets with GSO, GRO,");
         out.println("           a CRC32 at both ends and one copy.");
+        if (isBeyondFloor(
+                p50 / floorP50, read128k.bytesPerSecond() / floorBytes, write128k.bytesPerSecond() / floorBytes)) {
+            out.println("remark: nothing beats its floor, so the machine changed its pace in between; measure again.");
+        }
+    }
+
+    /** Whether a ratio is better than the floor that it is of. */
+    static boolean isBeyondFloor(double latencyRatio, double... throughputRatios) {
+        return latencyRatio < 1 || Arrays.stream(throughputRatios).anyMatch(ratio -> ratio > 1);
     }
 
     private static void row(PrintWriter out, String what, double bytesPerSecond, double floor) {

@@ -13,7 +13,9 @@ final class DeviceMixin {
             names = "--provider",
             paramLabel = "NAME",
             defaultValue = Device.ANY_PROVIDER,
-            description = "RDMA provider: auto or softroce (default: ${DEFAULT-VALUE}).")
+            description =
+                    "RDMA provider: auto or a provider's name; softroce is the only one that reaches other processes"
+                            + " (default: ${DEFAULT-VALUE}).")
     String provider = Device.ANY_PROVIDER;
 
     @Option(

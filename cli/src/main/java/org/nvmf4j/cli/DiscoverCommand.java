@@ -7,10 +7,13 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.host.Host;
+import org.nvmf4j.host.HostException;
 import org.nvmf4j.host.HostOptions;
 import org.nvmf4j.nvme.DiscoveryLogEntry;
 import org.nvmf4j.nvme.DiscoveryLogPage;
 import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.nvme.NvmeStatusException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -46,9 +49,21 @@ final class DiscoverCommand implements Callable<Integer> {
             try (Host host = Host.open(target.getAddress(), options)) {
                 interrupt.stopBy(host::close);
                 log = Session.patiently(target, spec, () -> host.discover(target, nqn));
+            } catch (NvmeStatusException e) {
+                throw explained(e);
             }
             print(log);
         });
+    }
+
+    /** Other subsystems have no discovery log page: ours and the standard say Invalid Log Page, Linux's Invalid Field. */
+    private IOException explained(NvmeStatusException e) {
+        int code = NvmeStatus.code(e.status());
+        boolean hasNoLog = code == NvmeStatus.INVALID_LOG_PAGE || code == NvmeStatus.INVALID_FIELD;
+        return hasNoLog && !nqn.equals(Nqn.DISCOVERY)
+                ? new HostException(
+                        Failures.explain(e) + ": " + nqn + " is not a discovery subsystem; leave -n/--nqn out", e)
+                : e;
     }
 
     private void print(DiscoveryLogPage log) {

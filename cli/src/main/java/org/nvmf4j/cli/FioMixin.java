@@ -8,13 +8,18 @@ import picocli.CommandLine.TypeConversionException;
 
 /** Options that a fio command line often has: those that say what is so anyway are taken, of others it is said why they are not. */
 final class FioMixin {
-    private static final Map<String, String> NOT_HERE = Map.of(
-            "--filename", "the namespace is named by -a, -n and -N",
-            "--output", "redirect standard output",
-            "--norandommap", "a random pattern visits every block once before any a second time",
-            "--buffered", "there is no page cache between bench and the target",
-            "--invalidate", "there is no page cache between bench and the target",
-            "--loops", "use --time_based with --runtime to start over");
+    private static final Map<String, String> NOT_HERE = Map.ofEntries(
+            Map.entry("--filename", "the namespace is named by -a, -n and -N"),
+            Map.entry("--output", "redirect standard output"),
+            Map.entry("--norandommap", "a random pattern visits every block once before any a second time"),
+            Map.entry("--buffered", "there is no page cache between bench and the target"),
+            Map.entry("--invalidate", "there is no page cache between bench and the target"),
+            Map.entry("--loops", "use --time_based with --runtime to start over"),
+            Map.entry("--rwmixwrite", "use --rwmixread with the rest to 100"),
+            Map.entry("--offset", "the regions of the jobs follow each other from the start of the namespace"),
+            Map.entry("--eta", "only the end is reported"),
+            Map.entry("--number_ios", "say how much with --size, or how long with --runtime"),
+            Map.entry("--minimal", "use -o json"));
 
     @Option(
             names = "--ioengine",

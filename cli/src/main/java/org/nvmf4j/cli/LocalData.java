@@ -2,10 +2,10 @@ package org.nvmf4j.cli;
 
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
-import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
@@ -66,7 +66,8 @@ final class LocalData implements AutoCloseable {
 
     static LocalData create(String name) throws IOException {
         if (name.equals(STANDARD)) {
-            return new LocalData(new OutputOnly(Channels.newChannel(System.out)), null);
+            // Not System.out: it forgets what could not be written.
+            return new LocalData(new OutputOnly(new FileOutputStream(FileDescriptor.out).getChannel()), null);
         }
         checkFolder(name);
         FileChannel file = FileChannel.open(

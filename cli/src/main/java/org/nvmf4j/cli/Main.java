@@ -60,7 +60,7 @@ public final class Main implements Runnable {
 
     /**
      * Executes a command line and returns its exit status: {@code bench compare} counts as one word, since picocli would ask
-     * {@code bench} for the options that it requires for itself.
+     * {@code bench} for the options that it requires for itself. {@code --verbose} may stand between.
      */
     public static int launch(CommandLine commandLine, String... args) {
         List<String> words = new ArrayList<>(List.of(args));
@@ -69,9 +69,13 @@ public final class Main implements Runnable {
                 && (words.get(first).startsWith("-") || words.get(first).equals("help"))) {
             first++;
         }
-        if (first + 1 < words.size() && (words.get(first) + " " + words.get(first + 1)).equals(CompareCommand.NAME)) {
-            words.remove(first);
+        int second = first + 1;
+        while (second < words.size() && Verbosity.isOption(words.get(second))) {
+            second++;
+        }
+        if (second < words.size() && (words.get(first) + " " + words.get(second)).equals(CompareCommand.NAME)) {
             words.set(first, CompareCommand.NAME);
+            words.remove(second);
         }
         return commandLine.execute(words.toArray(String[]::new));
     }
@@ -106,10 +110,11 @@ public final class Main implements Runnable {
     }
 
     private static int execute(ParseResult parsed) {
-        if (Verbosity.of(parsed.asCommandLineList().getLast())) {
+        CommandLine command = parsed.asCommandLineList().getLast();
+        if (Verbosity.of(command)) {
             OneLineLogging.beVerbose();
         }
-        return new CommandLine.RunLast().execute(parsed);
+        return StandardOutput.check(command, new CommandLine.RunLast().execute(parsed));
     }
 
     @Override

@@ -41,6 +41,7 @@ final class Sizes implements ITypeConverter<Long> {
     }
 
     private static String wrong(String text) {
-        return "'" + text + "' is no size; write bytes, or a number with k, M, G or T";
+        String what = text.endsWith("%") ? "' is a share, not a size; write" : "' is no size; write";
+        return "'" + text + what + " bytes, or a number with k, M, G or T";
     }
 }

@@ -10,6 +10,11 @@ final class Verbosity {
 
     private Verbosity() {}
 
+    /** Whether a word of a command line is this option. */
+    static boolean isOption(String word) {
+        return word.equals(SHORT_OPTION) || word.equals(OPTION);
+    }
+
     static boolean of(CommandLine command) {
         OptionSpec option = command.getCommandSpec().findOption(OPTION);
         return option != null && option.getValue() instanceof Boolean on && on;

@@ -127,6 +127,7 @@ class CommandLineTest {
             wrong("discover -a @NOBODY:4421", "-a @NOBODY -s 4421"),
             wrong("discover -a [::1]:4421", "-a [::1] -s 4421"),
             wrong("discover -a @NOBODY -n foo", "\"foo\"", "NQN"),
+            failed("discover -a @ADDR -s @PORT -n @HERE", "Invalid Log Page", "@HERE is not a discovery", "-n/--nqn"),
             wrong("discover -a @NOBODY -o xml", "--output-format", "'xml'", "normal or json"),
             wrong("discover -a @NOBODY -I 5", "--hostid", "'5'"),
             wrong("discover -a @NOBODY -q foo", "\"foo\"", "NQN"),
@@ -193,6 +194,12 @@ class CommandLineTest {
             wrong("bench -a @NOBODY -n @HERE --group_reporting=0", "--group_reporting=0", "as one"),
             wrong("bench -a @NOBODY -n @HERE --thread=0", "--thread=0", "threads"),
             wrong("bench -a @NOBODY -n @HERE --filename=/dev/nvme0n1", "--filename", "-a, -n and -N"),
+            wrong("bench -a @NOBODY -n @HERE --rwmixwrite=30", "--rwmixwrite", "--rwmixread"),
+            wrong("bench -a @NOBODY -n @HERE --offset=1M", "--offset", "start of the namespace"),
+            wrong("bench -a @NOBODY -n @HERE --eta=never", "--eta", "only the end"),
+            wrong("bench -a @NOBODY -n @HERE --number_ios=7", "--number_ios", "--size", "--runtime"),
+            wrong("bench -a @NOBODY -n @HERE --minimal", "--minimal", "-o json"),
+            wrong("bench -a @NOBODY -n @HERE --size=10%", "--size", "'10%'", "bytes"),
             wrong("bench -a @NOBODY -n @HERE --cpus_allowed 3-1", "--cpus_allowed", "'3-1'"),
             wrong("bench -a @NOBODY -n @HERE --size x", "--size", "'x'"),
             wrong("bench -a @NOBODY -n @HERE --verify md5", "--verify", "crc32c"),
@@ -210,6 +217,7 @@ class CommandLineTest {
             wrong("bench compare --a=--iodepth=1 --b=--iodepth=0", "b: iodepth", "1 to 1023"),
             wrong("bench compare --a=--iodepth=1 --b=--filename=x", "--b", "--filename", "-a, -n and -N"),
             wrong("bench compare --pairs 1", "--pairs", "2 to 10000"),
+            wrong("bench --verbose compare -n @HERE --bogus", "nvmf bench compare: ", "--bogus"),
             wrong("bench compare --warmup -1", "--warmup", "0 to 10000"),
             wrong("bench compare -a @NOBODY", "--nqn"),
             wrong("bench compare -n @HERE", "--traddr"),
@@ -486,6 +494,34 @@ class CommandLineTest {
                 assertThat(command.err().lines()).as(command.err()).noneMatch(line -> line.startsWith("nvmf " + name));
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "discover -a @ADDR -s @PORT",
+                "list-ns -a @ADDR -s @PORT -n @HERE",
+                "id-ctrl -a @ADDR -s @PORT -n @HERE -o json",
+                "bench -a @ADDR -s @PORT -n @HERE --size 64k",
+                "bench -a @ADDR -s @PORT -n @HERE --size 64k -o json",
+                "--help"
+            })
+    void processSaysThatItCannotPrint(String arguments) throws IOException {
+        NvmfProcess.Result result = NvmfProcess.runOnFullDisk(folder, words(arguments));
+
+        assertThat(result.err()).matches("nvmf.*: cannot write to standard output\\n");
+        assertThat(result.status()).isEqualTo(1);
+    }
+
+    @Test
+    void copyToAFullStandardOutputFails() throws IOException {
+        NvmfProcess.Result result = NvmfProcess.runOnFullDisk(folder, words("copy rdma://@ADDR:@PORT/@HERE -"));
+
+        assertThat(result.err().lines()).as(result.err()).hasSize(1);
+        assertThat(result.err())
+                .startsWith("nvmf copy: ")
+                .contains("No space left on device", "nothing was written to standard output");
+        assertThat(result.status()).isEqualTo(1);
     }
 
     @Test

@@ -47,13 +47,24 @@ final class NvmfProcess implements AutoCloseable {
 
     /** Starts a command whose standard input stays open. */
     static NvmfProcess startWithInput(Path folder, String... arguments) throws IOException {
+        return start(folder, Files.createTempFile(folder, "nvmf-", ".out"), arguments);
+    }
+
+    /** Runs a command to its end with its standard output on a full disk. */
+    static Result runOnFullDisk(Path folder, String... arguments) throws IOException {
+        try (NvmfProcess nvmf = start(folder, Path.of("/dev/full"), arguments)) {
+            nvmf.input().close();
+            return new Result(nvmf.status(), "", nvmf.err());
+        }
+    }
+
+    private static NvmfProcess start(Path folder, Path out, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(listening());
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
         command.add("-Djava.io.tmpdir=" + folder);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN));
         command.addAll(List.of(arguments));
-        Path out = Files.createTempFile(folder, "nvmf-", ".out");
         Path err = Files.createTempFile(folder, "nvmf-", ".err");
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
@@ -166,15 +177,19 @@ final class NvmfProcess implements AutoCloseable {
 
     /** Waits for its end. */
     Result result() {
+        return new Result(status(), out(), err());
+    }
+
+    private int status() {
         try {
             if (!process.waitFor(Await.LIMIT.toSeconds(), TimeUnit.SECONDS)) {
-                throw new AssertionError("nvmf did not end within " + Await.LIMIT.toSeconds() + " s: " + out() + err());
+                throw new AssertionError("nvmf did not end within " + Await.LIMIT.toSeconds() + " s: " + err());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);
         }
-        return new Result(process.exitValue(), out(), err());
+        return process.exitValue();
     }
 
     /** SIGTERM or SIGINT. */
