@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.Bench;
 import org.nvmf4j.bench.FioText;
@@ -232,37 +233,40 @@ final class CompareCommand implements Callable<Integer> {
             }
             return List.of(named("a", a, "--a"), named("b", b, "--b"));
         }
-        List<String> names =
-                arms.isEmpty() ? List.of(PostMixin.REFERENCE, PostMixin.INLINE, PostMixin.ASKED_NOT_USED) : arms;
+        List<String> names = arms.isEmpty()
+                ? Stream.of(PostMixin.Way.values()).map(PostMixin.Way::label).toList()
+                : arms;
         if (names.size() < 2 || names.stream().distinct().count() < names.size()) {
             throw new IllegalArgumentException(
                     "--arms needs two or more different arms, not " + String.join(",", names));
         }
         List<NamedArm> named = new ArrayList<>();
         for (String name : names) {
-            String description;
-            try {
-                description = PostMixin.describe(name);
-            } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException("--arms: " + e.getMessage(), e);
-            }
-            ArmOptions options =
-                    ArmOptions.parse(spec.commandLine().getParseResult(), "--arms", PostMixin.OPTION + "=" + name);
-            NamedArm arm = new NamedArm(name, description, options);
-            check(arm);
-            named.add(arm);
+            named.add(named(name, description(name), PostMixin.OPTION + "=" + name, "--arms"));
         }
         return named;
     }
 
+    private static String description(String name) {
+        try {
+            return PostMixin.Way.of(name).description();
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("--arms: " + e.getMessage(), e);
+        }
+    }
+
+    /** One of two arms that the user describes by options. */
     private NamedArm named(String name, String options, String label) throws IOException {
-        ArmOptions parsed = ArmOptions.parse(spec.commandLine().getParseResult(), label, options);
-        NamedArm arm = new NamedArm(name, "", parsed);
+        String own = options.isBlank() ? "nothing else" : options.strip();
+        NamedArm arm = named(name, own, options, label);
+        return new NamedArm(name, own + " (" + describe(workload(arm)) + ")", arm.options());
+    }
+
+    private NamedArm named(String name, String description, String options, String label) throws IOException {
+        NamedArm arm = new NamedArm(
+                name, description, ArmOptions.parse(spec.commandLine().getParseResult(), label, options));
         check(arm);
-        return new NamedArm(
-                name,
-                (options.isBlank() ? "nothing else" : options.strip()) + " (" + describe(workload(arm)) + ")",
-                parsed);
+        return arm;
     }
 
     private static Workload workload(NamedArm arm) {

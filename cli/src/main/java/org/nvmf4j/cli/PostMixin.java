@@ -8,14 +8,11 @@ import picocli.CommandLine.TypeConversionException;
 /** How the RDMA core posts what could go inline; only for commands that measure what that is worth. */
 final class PostMixin {
     static final String OPTION = "--post";
-    static final String INLINE = "inline";
-    static final String REFERENCE = "reference";
-    static final String ASKED_NOT_USED = "asked-not-used";
 
     @Option(
             names = OPTION,
             paramLabel = "HOW",
-            defaultValue = INLINE,
+            defaultValue = "inline",
             converter = Converter.class,
             description = {
                 "How small messages such as command capsules are posted (default: ${DEFAULT-VALUE}): "
@@ -24,29 +21,60 @@ final class PostMixin {
             })
     InlineUse inlineUse = InlineUse.WHERE_IT_FITS;
 
-    /** What an arm with such a name does, for a report. */
-    static String describe(String name) {
-        return switch (name) {
-            case INLINE -> "the core asks for inline room, and what fits is posted inline";
-            case REFERENCE -> "the core asks for no inline room: everything is posted by reference";
-            case ASKED_NOT_USED -> "the control: the core asks for inline room, and posts by reference all the same";
-            default ->
-                throw new IllegalArgumentException(
-                        "'" + name + "' is not one of " + INLINE + ", " + REFERENCE + " and " + ASKED_NOT_USED);
-        };
+    /** The ways, by the names that the option and the arms of a comparison have. */
+    enum Way {
+        REFERENCE(
+                "reference",
+                InlineUse.NOT_ASKED,
+                "the core asks for no inline room: everything is posted by reference"),
+        INLINE("inline", InlineUse.WHERE_IT_FITS, "the core asks for inline room, and what fits is posted inline"),
+        ASKED_NOT_USED(
+                "asked-not-used",
+                InlineUse.ASKED_NOT_USED,
+                "the control: the core asks for inline room, and posts by reference all the same");
+
+        private final String label;
+        private final InlineUse use;
+        private final String description;
+
+        Way(String label, InlineUse use, String description) {
+            this.label = label;
+            this.use = use;
+            this.description = description;
+        }
+
+        /**
+         * The way of that name.
+         *
+         * @throws IllegalArgumentException with one line that names those there are
+         */
+        static Way of(String label) {
+            for (Way way : values()) {
+                if (way.label.equals(label)) {
+                    return way;
+                }
+            }
+            throw new IllegalArgumentException("'" + label + "' is not one of inline, reference and asked-not-used");
+        }
+
+        String label() {
+            return label;
+        }
+
+        /** What it does, for a report. */
+        String description() {
+            return description;
+        }
     }
 
     static final class Converter implements ITypeConverter<InlineUse> {
         @Override
         public InlineUse convert(String text) {
-            return switch (text) {
-                case INLINE -> InlineUse.WHERE_IT_FITS;
-                case REFERENCE -> InlineUse.NOT_ASKED;
-                case ASKED_NOT_USED -> InlineUse.ASKED_NOT_USED;
-                default ->
-                    throw new TypeConversionException(
-                            "'" + text + "' is not one of " + INLINE + ", " + REFERENCE + " and " + ASKED_NOT_USED);
-            };
+            try {
+                return Way.of(text).use;
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
         }
     }
 }

@@ -7,7 +7,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.ServiceLoader;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,7 +21,6 @@ import org.nvmf4j.testkit.ScriptedProvider.Posted;
 import org.nvmf4j.testkit.ScriptedProvider.Script;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
-import org.nvmf4j.verbs.spi.VerbsProvider;
 
 /** Host and target above devices that differ in what they do about inline data: neither of them ever notices. */
 class InlineDevicesTest {
@@ -45,8 +43,8 @@ class InlineDevicesTest {
     @ParameterizedTest
     @MethodSource("devices")
     void dataIsRightOnEveryDevice(Script script) throws Exception {
-        ScriptedProvider target = new ScriptedProvider(loopback(), script);
-        ScriptedProvider host = new ScriptedProvider(loopback(), script);
+        ScriptedProvider target = ScriptedProvider.overLoopback(script);
+        ScriptedProvider host = ScriptedProvider.overLoopback(script);
         Device targets = Device.open(target, DeviceOptions.at(TargetNode.randomLoopbackAddress()));
         try (TargetNode node = TargetNode.on(targets, TargetNode.Setup.of("loopback", 1 << 20));
                 Host opened = Host.open(
@@ -91,13 +89,5 @@ class InlineDevicesTest {
                 .filter(posted -> posted.lengthBytes() == bytes)
                 .map(Posted::inline)
                 .toList();
-    }
-
-    private static VerbsProvider loopback() {
-        return ServiceLoader.load(VerbsProvider.class).stream()
-                .map(ServiceLoader.Provider::get)
-                .filter(provider -> provider.name().equals("loopback"))
-                .findFirst()
-                .orElseThrow();
     }
 }

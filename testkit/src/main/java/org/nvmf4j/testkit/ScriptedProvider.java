@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.CompletionQueue;
@@ -77,6 +78,16 @@ public final class ScriptedProvider implements VerbsProvider {
     public ScriptedProvider(VerbsProvider below, Script script) {
         this.below = below;
         this.script = script;
+    }
+
+    /** On top of the loopback provider, which takes whatever any device is known to. */
+    public static ScriptedProvider overLoopback(Script script) {
+        VerbsProvider loopback = ServiceLoader.load(VerbsProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .filter(provider -> provider.name().equals("loopback"))
+                .findFirst()
+                .orElseThrow();
+        return new ScriptedProvider(loopback, script);
     }
 
     /** Has the devices refuse every post, as those do whose send queue is full. */

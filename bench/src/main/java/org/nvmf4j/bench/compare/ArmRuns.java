@@ -23,9 +23,6 @@ public final class ArmRuns {
     ArmRuns(String name, String description) {
         this.name = name;
         this.description = description;
-        for (Metric metric : Metric.values()) {
-            values.put(metric, new ArrayList<>());
-        }
     }
 
     void add(BenchResult result) {

@@ -1,7 +1,10 @@
 package org.nvmf4j.bench.compare;
 
 import java.io.IOException;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.BenchResult;
@@ -14,6 +17,9 @@ import org.nvmf4j.bench.Stop;
 public final class Comparison {
     private final Plan plan;
     private final List<ArmRuns> arms;
+    /** By arm and metric: tables, plots and sentences ask for the same ones. */
+    private final Map<String, Map<Metric, Difference>> differences = new HashMap<>();
+
     private @Nullable IOException failure;
 
     private Comparison(Plan plan, List<ArmRuns> arms) {
@@ -130,13 +136,17 @@ public final class Comparison {
 
     /** How an arm differs from the baseline; there must be two pairs at least. */
     public Difference difference(ArmRuns arm, Metric metric) {
-        return Difference.between(
-                metric,
-                arm.name(),
-                arm.values(metric),
-                baseline().name(),
-                baseline().values(metric),
-                plan.seed());
+        return differences
+                .computeIfAbsent(arm.name(), _ -> new EnumMap<>(Metric.class))
+                .computeIfAbsent(
+                        metric,
+                        _ -> Difference.between(
+                                metric,
+                                arm.name(),
+                                arm.values(metric),
+                                baseline().name(),
+                                baseline().values(metric),
+                                plan.seed()));
     }
 
     /** What can be said: one sentence for each arm but the baseline and for each metric that the comparison is about. */

@@ -25,7 +25,6 @@ import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
-import org.nvmf4j.verbs.spi.VerbsProvider;
 
 /** The core's inline decision above devices of every kind that is known, and some that are not. */
 class InlineMatrixTest {
@@ -53,7 +52,7 @@ class InlineMatrixTest {
     @ParameterizedTest
     @MethodSource("devices")
     void everyDeviceCarriesTheSameBytes(Script script) throws Exception {
-        ScriptedProvider provider = new ScriptedProvider(loopback(), script);
+        ScriptedProvider provider = ScriptedProvider.overLoopback(script);
         Fabric fabric = fabric(provider, UnaryOperator.identity());
         try {
             Link link = fabric.link();
@@ -164,7 +163,7 @@ class InlineMatrixTest {
     void measurementsAskForNoneOrDoNotUseIt() throws Exception {
         for (InlineUse use : InlineUse.values()) {
             ScriptedProvider provider =
-                    new ScriptedProvider(loopback(), new Script(512, AboveLimit.EINVAL, false, Script.ALL));
+                    ScriptedProvider.overLoopback(new Script(512, AboveLimit.EINVAL, false, Script.ALL));
             Fabric fabric = fabric(provider, options -> options.withInlineUse(use));
             try {
                 exchange(fabric, fabric.link(), List.of(CAPSULE_BYTES));
@@ -182,7 +181,7 @@ class InlineMatrixTest {
     @Test
     void aFullSendQueueIsNotBlamedOnInline() throws Exception {
         ScriptedProvider provider =
-                new ScriptedProvider(loopback(), new Script(512, AboveLimit.EINVAL, false, Script.ALL));
+                ScriptedProvider.overLoopback(new Script(512, AboveLimit.EINVAL, false, Script.ALL));
         Fabric fabric = fabric(provider, UnaryOperator.identity());
         try {
             Link link = fabric.link();
@@ -206,8 +205,7 @@ class InlineMatrixTest {
 
     @Test
     void otherFailuresOfCreationAreNotBlamedOnInline() throws Exception {
-        ScriptedProvider provider =
-                new ScriptedProvider(loopback(), new Script(0, AboveLimit.ENODEV, false, Script.ALL));
+        ScriptedProvider provider = ScriptedProvider.overLoopback(new Script(0, AboveLimit.ENODEV, false, Script.ALL));
         assertThatThrownBy(() -> fabric(provider, UnaryOperator.identity()).link())
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("No such device");
@@ -216,8 +214,7 @@ class InlineMatrixTest {
 
     @Test
     void aFailureWithoutInlineIsTheOneThatCounts() throws Exception {
-        ScriptedProvider provider =
-                new ScriptedProvider(loopback(), new Script(-1, AboveLimit.ENOMEM, false, Script.ALL));
+        ScriptedProvider provider = ScriptedProvider.overLoopback(new Script(-1, AboveLimit.ENOMEM, false, Script.ALL));
         Fabric fabric = fabric(provider, UnaryOperator.identity());
         assertThatThrownBy(fabric::link)
                 .isInstanceOf(VerbsException.class)
@@ -233,9 +230,5 @@ class InlineMatrixTest {
         return new Fabric(
                 Device.open(provider, change.apply(DeviceOptions.at(address))),
                 Device.open(provider, change.apply(DeviceOptions.towards(address))));
-    }
-
-    private static VerbsProvider loopback() {
-        return new LoopbackContractTest().provider();
     }
 }
