@@ -21,6 +21,7 @@ public final class Namespace {
     private final UUID uuid;
     private final Nguid nguid;
     private final boolean readOnly;
+    private final PeerMemoryChoice peerMemory;
 
     private Namespace(Builder builder) {
         nsid = builder.nsid;
@@ -43,6 +44,7 @@ public final class Namespace {
         uuid = builder.uuid == null ? UUID.randomUUID() : builder.uuid;
         nguid = builder.nguid;
         readOnly = builder.readOnly || backend.readOnly();
+        peerMemory = builder.peerMemory;
     }
 
     /**
@@ -91,6 +93,11 @@ public final class Namespace {
         return readOnly;
     }
 
+    /** Which peer memory the data is to pass through; see {@link PeerMemorySelection}. */
+    public PeerMemoryChoice peerMemory() {
+        return peerMemory;
+    }
+
     /** Two to the power of this is the block size. */
     int blockShift() {
         return blockShift;
@@ -110,6 +117,7 @@ public final class Namespace {
         private @Nullable UUID uuid;
         private Nguid nguid = Nguid.NONE;
         private boolean readOnly;
+        private PeerMemoryChoice peerMemory = PeerMemoryChoice.OFF;
 
         private Builder(int nsid, Backend backend) {
             if (nsid < 1 || nsid > MAX_NSID) {
@@ -139,6 +147,12 @@ public final class Namespace {
 
         public Builder readOnly(boolean readOnly) {
             this.readOnly = readOnly;
+            return this;
+        }
+
+        /** Which peer memory the data is to pass through; {@link PeerMemoryChoice#OFF} by default. */
+        public Builder peerMemory(PeerMemoryChoice peerMemory) {
+            this.peerMemory = peerMemory;
             return this;
         }
 

@@ -17,11 +17,12 @@ import org.nvmf4j.target.backend.FileBackendOptions.DirectIo;
 import org.nvmf4j.target.backend.MemoryBackend;
 import org.nvmf4j.target.backend.NullBackend;
 import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.PeerClient;
 
 /**
  * A namespace in words, as after {@code --ns}: {@code null:SIZE}, {@code mem:SIZE} or {@code file:PATH}, then {@code ,key=value} as often as
- * needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, and for a file {@code size=SIZE} (create it if there is none), {@code
- * direct=auto|on|off}, {@code threads=N}. A comma that belongs to a path is written twice.
+ * needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, {@code p2pmem=0|1|BDF}, and for a file {@code size=SIZE} (create it if there is
+ * none), {@code direct=auto|on|off}, {@code threads=N}. A comma that belongs to a path is written twice.
  *
  * @param kind what backend
  * @param sizeBytes of null and memory, or of a file to create; 0 for an existing file
@@ -29,6 +30,7 @@ import org.nvmf4j.target.spi.Backend;
  * @param blockSizeBytes 512, 4096, or 0 for what suits the backend
  * @param nsid 0 for the next free one
  * @param uuid null for one that stays the same for the same file, or random
+ * @param peerMemory which peer memory its data passes through
  * @param directIo see {@link FileBackendOptions}
  * @param threads see {@link FileBackendOptions}
  */
@@ -40,11 +42,13 @@ public record NamespaceSpec(
         int nsid,
         @Nullable UUID uuid,
         boolean readOnly,
+        PeerMemoryChoice peerMemory,
         DirectIo directIo,
         int threads) {
     /** The form, for help texts. */
-    public static final String FORM = "null:SIZE, mem:SIZE or file:PATH, with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro"
-            + " and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
+    public static final String FORM =
+            "null:SIZE, mem:SIZE or file:PATH, with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro ,p2pmem=0|1|BDF"
+                    + " and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
 
     /** What backend a namespace has. */
     public enum Kind {
@@ -113,11 +117,27 @@ public record NamespaceSpec(
                     .blockSizeBytes(blockSizeBytes)
                     .uuid(uuid == null && path != null ? uuidOf(path) : uuid)
                     .readOnly(readOnly)
+                    .peerMemory(peerMemory)
                     .build();
         } catch (IllegalArgumentException e) {
             backend.close();
             throw e;
         }
+    }
+
+    /**
+     * Who will move the namespace's data, without opening anything: for a file, what its options ask for, where {@link
+     * Backend#peerClient} knows what the file system granted.
+     */
+    public PeerClient peerClient() {
+        return switch (kind) {
+            case NULL -> new PeerClient.Cpu("the null backend");
+            case MEM -> new PeerClient.Cpu("the memory backend");
+            case FILE ->
+                directIo == DirectIo.OFF
+                        ? new PeerClient.Cpu("the page cache of " + path)
+                        : new PeerClient.File(Objects.requireNonNull(path));
+        };
     }
 
     private Backend openBackend() throws IOException {
@@ -149,6 +169,7 @@ public record NamespaceSpec(
         private int nsid;
         private @Nullable UUID uuid;
         private boolean readOnly;
+        private PeerMemoryChoice peerMemory = PeerMemoryChoice.OFF;
         private long createSizeBytes;
         private DirectIo directIo = FileBackendOptions.DEFAULT.directIo();
         private int threads = FileBackendOptions.DEFAULT.threads();
@@ -178,6 +199,10 @@ public record NamespaceSpec(
                 case "ro" -> {
                     readOnly = equals < 0;
                     yield readOnly;
+                }
+                case "p2pmem" -> {
+                    peerMemory = peerMemory(value);
+                    yield true;
                 }
                 default -> kind == Kind.FILE && acceptOfFile(key, value);
             };
@@ -212,7 +237,8 @@ public record NamespaceSpec(
                         + (sizeBytes / block + 1) * block);
             }
             Path path = kind == Kind.FILE ? path(main) : null;
-            return new NamespaceSpec(kind, sizeBytes, path, blockSizeBytes, nsid, uuid, readOnly, directIo, threads);
+            return new NamespaceSpec(
+                    kind, sizeBytes, path, blockSizeBytes, nsid, uuid, readOnly, peerMemory, directIo, threads);
         }
 
         private Path path(String main) {
@@ -254,6 +280,14 @@ public record NamespaceSpec(
                 // Said below.
             }
             throw wrong(key + "=" + value + " is not a number from 1 to " + max);
+        }
+
+        private PeerMemoryChoice peerMemory(String value) {
+            try {
+                return PeerMemoryChoice.parse(value);
+            } catch (IllegalArgumentException e) {
+                throw wrong(String.valueOf(e.getMessage()));
+            }
         }
 
         private UUID uuid(String value) {

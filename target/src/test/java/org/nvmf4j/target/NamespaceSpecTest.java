@@ -15,6 +15,7 @@ import org.nvmf4j.target.NamespaceSpec.Kind;
 import org.nvmf4j.target.backend.FileBackend;
 import org.nvmf4j.target.backend.FileBackendOptions;
 import org.nvmf4j.target.backend.FileBackendOptions.DirectIo;
+import org.nvmf4j.target.spi.PeerClient;
 
 class NamespaceSpecTest {
     @Test
@@ -33,6 +34,28 @@ class NamespaceSpecTest {
         assertThat(file.sizeBytes()).isEqualTo(4096);
         assertThat(file.directIo()).isEqualTo(DirectIo.OFF);
         assertThat(file.threads()).isEqualTo(2);
+    }
+
+    @Test
+    void readsThePeerMemory() {
+        assertThat(NamespaceSpec.parse("mem:1M").peerMemory()).isEqualTo(PeerMemoryChoice.OFF);
+        assertThat(NamespaceSpec.parse("mem:1M,p2pmem=0").peerMemory()).isEqualTo(PeerMemoryChoice.OFF);
+        assertThat(NamespaceSpec.parse("mem:1M,p2pmem=1").peerMemory()).isEqualTo(PeerMemoryChoice.AUTO);
+        assertThat(NamespaceSpec.parse("mem:1M,p2pmem=03:00.0,ro").peerMemory())
+                .isEqualTo(PeerMemoryChoice.parse("0000:03:00.0"));
+    }
+
+    @Test
+    void knowsWhoMovesTheData(@TempDir Path folder) throws IOException {
+        Path file = Files.createFile(folder.resolve("disk.img"));
+        Files.write(file, new byte[4096]);
+        assertThat(NamespaceSpec.parse("file:" + file).peerClient()).isEqualTo(new PeerClient.File(file));
+        assertThat(NamespaceSpec.parse("mem:1M").peerClient()).isInstanceOf(PeerClient.Cpu.class);
+        NamespaceSpec buffered = NamespaceSpec.parse("file:" + file + ",direct=off");
+        Namespace namespace = buffered.open(1);
+        try (var backend = namespace.backend()) {
+            assertThat(backend.peerClient()).isEqualTo(buffered.peerClient()).isInstanceOf(PeerClient.Cpu.class);
+        }
     }
 
     @ParameterizedTest
@@ -57,6 +80,7 @@ class NamespaceSpecTest {
                 "mem:0 | holds no block",
                 "mem:1000 | the next one is 1024",
                 "mem:512,bs=4096 | the next one is 4096",
+                "mem:1G,p2pmem=2 | 'mem:1G,p2pmem=2': p2pmem=2 is neither 0 (off)",
                 "mem:1G,bs=1024 | neither 512 nor 4096",
                 "mem:1G,nsid=0 | not a number from 1 to 1024",
                 "mem:1G,nsid=x | not a number from 1 to 1024",

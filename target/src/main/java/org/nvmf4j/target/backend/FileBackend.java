@@ -8,6 +8,7 @@ import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.target.spi.BackendOperation;
 import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
+import org.nvmf4j.target.spi.PeerClient;
 
 /**
  * Blocks in a regular file or a block device. Reads and writes go around the page cache where the file system and the block size
@@ -83,6 +84,12 @@ public final class FileBackend implements Backend {
     /** Whether the page cache is left out. */
     public boolean directIo() {
         return file.alignmentBytes() > 1;
+    }
+
+    /** The device under the file by direct I/O; else the CPU, which copies from and to the page cache. */
+    @Override
+    public PeerClient peerClient() {
+        return directIo() ? new PeerClient.File(path) : new PeerClient.Cpu("the page cache of " + path);
     }
 
     /** Operations that failed. */

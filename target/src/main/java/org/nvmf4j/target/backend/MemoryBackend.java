@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
+import org.nvmf4j.target.spi.PeerClient;
 
 /**
  * Blocks in off-heap memory, gone when the target ends. Memory is taken as it is first written, in chunks of 64 KiB or more; what
@@ -51,6 +52,11 @@ public final class MemoryBackend implements Backend {
     @Override
     public int preferredBlockSizeBytes() {
         return 512;
+    }
+
+    @Override
+    public PeerClient peerClient() {
+        return new PeerClient.Cpu("the memory backend");
     }
 
     @Override

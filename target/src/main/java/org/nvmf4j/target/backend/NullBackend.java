@@ -3,6 +3,7 @@ package org.nvmf4j.target.backend;
 import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
+import org.nvmf4j.target.spi.PeerClient;
 
 /** Blocks that are not there: writes are forgotten, reads are zero, both at no cost. For measuring all the rest. */
 public final class NullBackend implements Backend {
@@ -33,6 +34,11 @@ public final class NullBackend implements Backend {
     @Override
     public boolean readsZeroes() {
         return true;
+    }
+
+    @Override
+    public PeerClient peerClient() {
+        return new PeerClient.Cpu("the null backend");
     }
 
     @Override

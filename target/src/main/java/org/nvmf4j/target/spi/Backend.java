@@ -45,6 +45,11 @@ public interface Backend extends AutoCloseable {
         return false;
     }
 
+    /** Who moves the data of reads and writes, and so must reach the peer memory that it passes through; the CPU by default. */
+    default PeerClient peerClient() {
+        return new PeerClient.Cpu(description());
+    }
+
     /**
      * Starts a request, and finishes it if that takes no waiting.
      *
