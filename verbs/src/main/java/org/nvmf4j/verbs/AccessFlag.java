@@ -9,5 +9,7 @@ public enum AccessFlag {
     /** The peer may write by RDMA WRITE; needs {@link #LOCAL_WRITE} too. */
     REMOTE_WRITE,
     /** The peer may read by RDMA READ. */
-    REMOTE_READ
+    REMOTE_READ,
+    /** The memory may be taken away while it is registered; work requests on it then fail instead of the process. */
+    ON_DEMAND
 }

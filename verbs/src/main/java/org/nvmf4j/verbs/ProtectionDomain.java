@@ -16,6 +16,21 @@ public interface ProtectionDomain extends AutoCloseable {
      */
     MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException;
 
+    /**
+     * Registers a part of a dma-buf, or of another file that can be mapped, as {@code ibv_reg_dmabuf_mr}; always {@link
+     * AccessFlag#ON_DEMAND}, since its exporter may take it away. {@link MemoryRegion#segment} is the bytes as the CPU sees them, mapped
+     * until the region is closed.
+     *
+     * @param fd open for reading and writing; stays the caller's, who may close it at once
+     * @param offsetBytes where the region begins in it, a multiple of the page size
+     * @throws IllegalArgumentException if the offset or length cannot be, or the rights contradict each other
+     * @throws VerbsException if this provider registers none, or the system does not map it
+     */
+    default MemoryRegion registerDmaBuf(int fd, long offsetBytes, long lengthBytes, Set<AccessFlag> access)
+            throws VerbsException {
+        throw new VerbsException("this provider registers no dma-buf; register memory of the CPU instead");
+    }
+
     /** Frees the domain; its regions and queue pairs must be closed before. */
     @Override
     void close();
