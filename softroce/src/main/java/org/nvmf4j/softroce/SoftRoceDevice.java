@@ -95,7 +95,7 @@ final class SoftRoceDevice implements ProviderDevice {
         this.vectorNumberBits = Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
         this.attributes = new DeviceAttributes(
                 SoftRoceProvider.NAME,
-                SoftRoceProvider.NAME + "-" + AddressText.of(local),
+                SoftRoceProvider.deviceName(local),
                 local,
                 sockets.size(),
                 pathMtuBytes,

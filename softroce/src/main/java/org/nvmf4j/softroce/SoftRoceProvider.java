@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.UdpOptions;
 import org.nvmf4j.linux.UdpSocket;
 import org.nvmf4j.roce.cm.CmOptions;
+import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -70,6 +71,16 @@ public final class SoftRoceProvider implements VerbsProvider {
     @Override
     public boolean canOpen(DeviceOptions options) {
         return options.localAddress() != null || options.remoteAddress() != null;
+    }
+
+    @Override
+    public String deviceName(DeviceOptions options) {
+        InetAddress local = options.localAddress();
+        return local == null ? NAME : deviceName(local);
+    }
+
+    static String deviceName(InetAddress local) {
+        return NAME + "-" + AddressText.of(local);
     }
 
     @Override

@@ -121,6 +121,11 @@ public final class ScriptedProvider implements VerbsProvider {
     }
 
     @Override
+    public String deviceName(DeviceOptions options) {
+        return below.deviceName(options);
+    }
+
+    @Override
     public ProviderDevice open(DeviceOptions options) throws VerbsException {
         return new ScriptedDevice(below.open(options));
     }

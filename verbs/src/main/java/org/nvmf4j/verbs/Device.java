@@ -34,11 +34,24 @@ public final class Device implements AutoCloseable {
      * @throws VerbsException with one line that says what is in the way and what to do
      */
     public static Device open(String providerName, DeviceOptions options) throws VerbsException {
+        return open(provider(providerName, options), options);
+    }
+
+    /**
+     * What {@link #open(String, DeviceOptions)} would call its device, without opening it.
+     *
+     * @throws VerbsException with one line, if there is no such provider
+     */
+    public static String nameOf(String providerName, DeviceOptions options) throws VerbsException {
+        return provider(providerName, options).deviceName(options);
+    }
+
+    private static VerbsProvider provider(String providerName, DeviceOptions options) throws VerbsException {
         List<VerbsProvider> all = providers();
         boolean any = providerName.equals(ANY_PROVIDER);
         for (VerbsProvider candidate : all) {
             if (any ? candidate.canOpen(options) : candidate.name().equals(providerName)) {
-                return open(candidate, options);
+                return candidate;
             }
         }
         String names = all.stream().map(VerbsProvider::name).collect(Collectors.joining(", "));

@@ -1,10 +1,13 @@
 package org.nvmf4j.testkit.contract;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.net.InetAddress;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
@@ -95,6 +98,14 @@ public abstract class ProviderContractTest
     @Override
     public final InetAddress nobodysAddress() {
         return deadAddress();
+    }
+
+    @Test
+    final void aDeviceIsCalledWhatItsProviderSaidBefore() throws VerbsException {
+        DeviceOptions options = targetOptions();
+        try (Device device = Device.open(provider(), options)) {
+            assertThat(device.attributes().name()).isEqualTo(provider().deviceName(options));
+        }
     }
 
     @AfterEach

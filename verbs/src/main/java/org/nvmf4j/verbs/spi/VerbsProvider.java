@@ -14,6 +14,11 @@ public interface VerbsProvider {
     /** Whether this provider can serve the addresses that the options name. */
     boolean canOpen(DeviceOptions options);
 
+    /** The {@linkplain org.nvmf4j.verbs.DeviceAttributes#name name} of the device that the options would open. */
+    default String deviceName(DeviceOptions options) {
+        return name();
+    }
+
     /**
      * Opens a device.
      *
