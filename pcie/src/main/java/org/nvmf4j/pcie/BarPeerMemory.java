@@ -5,6 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.target.spi.PeerMemory;
@@ -32,14 +34,25 @@ final class BarPeerMemory implements PeerMemory {
         resource = folder.resolve("resource" + range.bar());
         device = new DeviceFolder(resource);
         if (!device.isPresent()) {
-            throw new IOException(range + ": " + range.address() + " has no memory there ("
-                    + (Files.exists(folder) ? "no resource" + range.bar() : "no such device") + ")");
+            throw new IOException(range + ": "
+                    + (Files.exists(folder)
+                            ? noSuchBar(range, folder)
+                            : "no PCI function " + range.address() + " in " + folder.getParent()));
         }
         long room = Files.size(resource) - range.offsetBytes();
         if (room <= 0 || range.lengthBytes() > room) {
             throw new IOException(range + ": resource" + range.bar() + " has only " + Files.size(resource) + " bytes");
         }
         sizeBytes = range.lengthBytes() == 0 ? room & -MappedBlock.PAGE_BYTES : range.lengthBytes();
+    }
+
+    private static String noSuchBar(BarRange range, Path folder) {
+        String there = IntStream.rangeClosed(0, BarRange.LAST_BAR)
+                .mapToObj(bar -> "resource" + bar)
+                .filter(name -> Files.exists(folder.resolve(name)))
+                .collect(Collectors.joining(", "));
+        return range.address() + " has no resource" + range.bar()
+                + (there.isEmpty() ? ", nor any other BAR" : " but " + there);
     }
 
     @Override

@@ -12,12 +12,14 @@ import java.util.regex.Pattern;
  * @param lengthBytes a multiple of 4096; 0 is all from the offset on
  */
 public record BarRange(PciAddress address, int bar, long offsetBytes, long lengthBytes) {
+    static final int LAST_BAR = 5;
+
     private static final Pattern TEXT =
             Pattern.compile("([^/]+)/resource([0-5])(?:@(\\d{1,15})([KMG]?)(?:\\+(\\d{1,15})([KMG]?))?)?");
 
     /** Checks ranges and alignment. */
     public BarRange {
-        if (bar < 0 || bar > 5 || !isAligned(offsetBytes) || !isAligned(lengthBytes)) {
+        if (bar < 0 || bar > LAST_BAR || !isAligned(offsetBytes) || !isAligned(lengthBytes)) {
             throw new IllegalArgumentException("no range of a BAR: resource" + bar + " at " + offsetBytes + ", "
                     + lengthBytes + " bytes; BARs are 0 to 5, offset and length multiples of 4096");
         }

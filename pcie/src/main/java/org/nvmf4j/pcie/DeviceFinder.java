@@ -2,8 +2,11 @@ package org.nvmf4j.pcie;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.nvmf4j.pcie.FoundDevice.NotOnPci;
 import org.nvmf4j.pcie.FoundDevice.OnPci;
 
@@ -32,11 +35,23 @@ public final class DeviceFinder {
                 .orElseGet(() -> new NotOnPci("there is no network interface " + name));
     }
 
+    /** The names of the RDMA devices that the kernel has. */
+    public List<String> rdmaDevices() throws IOException {
+        try (Stream<Path> entries = Files.list(sysfs.resolve("class/infiniband"))) {
+            return entries.map(entry -> String.valueOf(entry.getFileName()))
+                    .sorted()
+                    .toList();
+        } catch (NoSuchFileException e) {
+            return List.of();
+        }
+    }
+
     /** The function behind an RDMA device, such as {@code mlx5_0}. */
     public FoundDevice rdmaDevice(String name) {
         return entry("class/infiniband", name)
                 .map(entry -> rdmaDevice(name, entry))
-                .orElseGet(() -> new NotOnPci("the kernel has no RDMA device " + name + ": one in software, if any"));
+                .orElseGet(() ->
+                        new NotOnPci("RDMA device " + name + " is not one of the kernel's: the CPU moves its data"));
     }
 
     private FoundDevice rdmaDevice(String name, Path entry) {
@@ -47,6 +62,11 @@ public final class DeviceFinder {
             return new NotOnPci("RDMA device " + name + " is software" + over + ": the CPU moves its data");
         }
         return behindLink(entry.resolve("device"), "RDMA device " + name + " is virtual");
+    }
+
+    /** Whether there is a block device or a partition of that name. */
+    public boolean hasBlockDevice(String name) {
+        return blockEntry(name).isPresent();
     }
 
     /** The function behind a block device or a partition, such as {@code nvme0n1p1}. */

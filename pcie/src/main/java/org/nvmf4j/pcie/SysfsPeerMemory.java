@@ -58,7 +58,8 @@ final class SysfsPeerMemory implements PeerMemory {
     public String publisher() {
         String driver;
         try {
-            driver = "driver " + folder.resolve("driver").toRealPath().getFileName();
+            driver =
+                    "driver " + Files.readSymbolicLink(folder.resolve("driver")).getFileName();
         } catch (IOException e) {
             driver = "its driver";
         }

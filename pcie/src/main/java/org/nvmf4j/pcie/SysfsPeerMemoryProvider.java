@@ -101,22 +101,29 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
         }
     }
 
-    @Override
-    public Reach reach(PeerMemory memory, PeerClient client) {
+    /** The function behind a client, or why there is none. */
+    public FoundDevice find(PeerClient client) {
         return switch (client) {
             case PeerClient.PciFunction function ->
                 PciAddress.find(function.pciAddress())
-                        .map(address -> route(memory, address))
-                        .orElseGet(() -> Reach.not("'" + function.pciAddress() + "' is no PCI address"));
-            case PeerClient.RdmaDevice device -> reach(memory, finder.rdmaDevice(device.name()));
-            case PeerClient.File file -> reach(memory, finder.file(file.path()));
-            case PeerClient.Cpu cpu -> Reach.withTheCpu(cpu.what() + " moves its data with the CPU");
+                        .<FoundDevice>map(OnPci::new)
+                        .orElseGet(() -> new NotOnPci("'" + function.pciAddress() + "' is no PCI address"));
+            case PeerClient.RdmaDevice device -> finder.rdmaDevice(device.name());
+            case PeerClient.File file -> finder.file(file.path());
+            case PeerClient.Cpu cpu -> new NotOnPci(cpu.what() + " moves its data with the CPU");
         };
     }
 
-    private Reach reach(PeerMemory memory, FoundDevice client) {
-        return switch (client) {
+    @Override
+    public Reach reach(PeerMemory memory, PeerClient client) {
+        if (client instanceof PeerClient.File && memory instanceof BarPeerMemory) {
+            // A BAR has no pages of the kernel's, which direct I/O needs.
+            return Reach.not("Linux takes no BAR for direct I/O, only p2pmem;"
+                    + " direct=off on the namespace has the CPU copy instead");
+        }
+        return switch (find(client)) {
             case OnPci on -> route(memory, on.address());
+            case NotOnPci none when client instanceof PeerClient.PciFunction -> Reach.not(none.reason());
             case NotOnPci none -> Reach.withTheCpu(none.reason());
         };
     }

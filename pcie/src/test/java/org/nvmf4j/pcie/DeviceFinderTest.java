@@ -61,7 +61,15 @@ class DeviceFinderTest {
         assertThat(finder.rdmaDevice("rxe0"))
                 .isEqualTo(new NotOnPci("RDMA device rxe0 is software over eth0: the CPU moves its data"));
         assertThat(finder.rdmaDevice("mlx5_1"))
-                .isEqualTo(new NotOnPci("the kernel has no RDMA device mlx5_1: one in software, if any"));
+                .isEqualTo(new NotOnPci("RDMA device mlx5_1 is not one of the kernel's: the CPU moves its data"));
+    }
+
+    @Test
+    void namesTheRdmaDevicesAndKnowsBlockDevices() throws IOException {
+        assertThat(finder.rdmaDevices()).containsExactly("mlx5_0", "rxe0");
+        assertThat(new DeviceFinder(dir.resolve("none")).rdmaDevices()).isEmpty();
+        assertThat(finder.hasBlockDevice("nvme0n1p2")).isTrue();
+        assertThat(finder.hasBlockDevice("nvme9n1")).isFalse();
     }
 
     @Test

@@ -107,6 +107,20 @@ class SysfsPeerMemoryProviderTest {
     }
 
     @Test
+    void keepsDirectIoFromBars() throws IOException {
+        SysfsPeerMemoryProvider provider = provider(BAR);
+        PeerMemory bar = provider.memories().get(1);
+        for (Path path : List.of(Path.of("/dev/nvme0n1"), dir)) {
+            assertThat(provider.reach(bar, new PeerClient.File(path)))
+                    .isEqualTo(Reach.not("Linux takes no BAR for direct I/O, only p2pmem;"
+                            + " direct=off on the namespace has the CPU copy instead"));
+        }
+        assertThat(provider.reach(bar, new PeerClient.RdmaDevice("mlx5_0"))).isEqualTo(Reach.peerToPeer(4));
+        assertThat(provider.reach(bar, new PeerClient.Cpu("the page cache")).kind())
+                .isEqualTo(Reach.Kind.WITH_THE_CPU);
+    }
+
+    @Test
     void blocksOfABarAreItsBytesAndComeBack() throws IOException {
         PeerMemory memory = provider(BAR).memories().get(1);
         PeerBlock first = allocate(memory, 10_000);
@@ -195,9 +209,10 @@ class SysfsPeerMemoryProviderTest {
     @Test
     void refusesBarsThatAreNotThere() {
         assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource0")))
-                .hasMessage("0000:04:00.0/resource0: 0000:04:00.0 has no memory there (no resource0)");
+                .hasMessage("0000:04:00.0/resource0: 0000:04:00.0 has no resource0 but resource2");
         assertThatThrownBy(() -> provider(BarRange.parse("09:00.0/resource0")))
-                .hasMessage("0000:09:00.0/resource0: 0000:09:00.0 has no memory there (no such device)");
+                .hasMessage("0000:09:00.0/resource0: no PCI function 0000:09:00.0 in "
+                        + tree.root().resolve("bus/pci/devices"));
         assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource2@512K+1M")))
                 .hasMessage("0000:04:00.0/resource2@524288+1048576: resource2 has only 1048576 bytes");
         assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource2@1M")))
