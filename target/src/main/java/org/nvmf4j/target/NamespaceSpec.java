@@ -63,6 +63,15 @@ public record NamespaceSpec(
      * @throws IllegalArgumentException with one line that says what is wrong and what is right
      */
     public static NamespaceSpec parse(String text) {
+        return parse(text, PeerMemoryChoice.OFF);
+    }
+
+    /**
+     * Reads a specification, with a choice of peer memory for one that names none.
+     *
+     * @throws IllegalArgumentException with one line that says what is wrong and what is right
+     */
+    public static NamespaceSpec parse(String text, PeerMemoryChoice otherwise) {
         int colon = text.indexOf(':');
         Kind kind = switch (colon < 0 ? text : text.substring(0, colon)) {
             case "null" -> Kind.NULL;
@@ -77,7 +86,7 @@ public record NamespaceSpec(
             throw new IllegalArgumentException("namespace '" + text + "' has no "
                     + (kind == Kind.FILE ? "path; as in file:/srv/disk.img" : "size; as in mem:1G"));
         }
-        Options options = new Options(kind, text);
+        Options options = new Options(kind, text, otherwise);
         for (String part : parts.subList(1, parts.size())) {
             options.accept(part);
         }
@@ -169,14 +178,15 @@ public record NamespaceSpec(
         private int nsid;
         private @Nullable UUID uuid;
         private boolean readOnly;
-        private PeerMemoryChoice peerMemory = PeerMemoryChoice.OFF;
+        private PeerMemoryChoice peerMemory;
         private long createSizeBytes;
         private DirectIo directIo = FileBackendOptions.DEFAULT.directIo();
         private int threads = FileBackendOptions.DEFAULT.threads();
 
-        Options(Kind kind, String text) {
+        Options(Kind kind, String text, PeerMemoryChoice peerMemory) {
             this.kind = kind;
             this.text = text;
+            this.peerMemory = peerMemory;
         }
 
         void accept(String part) {

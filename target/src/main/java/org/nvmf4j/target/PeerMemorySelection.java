@@ -28,9 +28,10 @@ public record PeerMemorySelection(
      *
      * @param reaches of each client, in their order
      * @param distance sum over the clients that reach it by themselves
-     * @param problem why it cannot be taken by itself, in one line; empty if it can
+     * @param ownProblem what is wrong with the memory itself, whoever uses it, in one line; empty if nothing
+     * @param problem why it cannot be taken by itself, for this and for what does not reach it; empty if it can
      */
-    public record Candidate(PeerMemory memory, List<Reach> reaches, int distance, String problem) {
+    public record Candidate(PeerMemory memory, List<Reach> reaches, int distance, String ownProblem, String problem) {
         boolean isReachable() {
             return reaches.stream().noneMatch(reach -> reach.kind() == Reach.Kind.NOT);
         }
@@ -70,13 +71,14 @@ public record PeerMemorySelection(
                     .map(client -> provider.reach(memory, client))
                     .toList();
             int distance = reaches.stream().mapToInt(Reach::distance).sum();
-            candidates.add(new Candidate(memory, reaches, distance, problem(memory, reaches)));
+            String ownProblem = problem(memory);
+            candidates.add(new Candidate(memory, reaches, distance, ownProblem, problem(ownProblem, reaches)));
         }
         candidates.sort(BEST_FIRST);
         return List.copyOf(candidates);
     }
 
-    private static String problem(PeerMemory memory, List<Reach> reaches) {
+    private static String problem(PeerMemory memory) {
         List<String> problems = new ArrayList<>();
         if (!memory.isPresent()) {
             problems.add("the device has vanished");
@@ -86,6 +88,14 @@ public record PeerMemorySelection(
         }
         if (memory.freeBytes() == 0) {
             problems.add("nothing of its memory is free");
+        }
+        return String.join("; ", problems);
+    }
+
+    private static String problem(String ownProblem, List<Reach> reaches) {
+        List<String> problems = new ArrayList<>();
+        if (!ownProblem.isEmpty()) {
+            problems.add(ownProblem);
         }
         reaches.stream()
                 .filter(reach -> reach.kind() != Reach.Kind.PEER_TO_PEER)
