@@ -3,6 +3,7 @@ module org.nvmf4j.cli {
     requires static transitive org.jspecify;
     requires org.nvmf4j.host;
     requires org.nvmf4j.target;
+    requires org.nvmf4j.pcie;
     requires org.nvmf4j.bench;
     requires org.nvmf4j.nvme;
     requires org.nvmf4j.verbs;

@@ -28,6 +28,16 @@ final class Addresses {
         return new InetSocketAddress(lookUp(host), port);
     }
 
+    /** An address and port to listen on, which need not be of this machine yet. */
+    static InetSocketAddress parseListen(String text) throws UnknownHostException {
+        InetSocketAddress address = parse(text);
+        if (address.getAddress().isAnyLocalAddress()) {
+            throw new IllegalArgumentException("--listen needs an address of this machine, not " + text
+                    + ": an RDMA device answers to one address");
+        }
+        return address;
+    }
+
     /** Where the host ends and maybe a colon and a port begin. */
     private static int hostEnd(String text) {
         if (text.startsWith("[")) {

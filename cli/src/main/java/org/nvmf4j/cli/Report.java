@@ -7,7 +7,7 @@ import java.util.Map;
 import org.nvmf4j.bench.PrettyJson;
 import tools.jackson.core.JsonGenerator;
 
-/** Named values in order, printed one a line or as JSON. Values are texts, numbers, lists and reports. */
+/** Named values in order, printed one a line or as JSON. Values are texts, numbers, flags, lists and reports. */
 final class Report {
     /** {@code -o}: how to print. */
     enum Format {
@@ -32,6 +32,11 @@ final class Report {
 
     Report hex(String name, long value) {
         values.put(name, new Hex(value));
+        return this;
+    }
+
+    Report flag(String name, boolean value) {
+        values.put(name, value);
         return this;
     }
 
@@ -73,6 +78,7 @@ final class Report {
                 json.writeEndArray();
             }
             case Hex hex -> json.writeNumber(hex.value());
+            case Boolean flag -> json.writeBoolean(flag);
             case Number number -> json.writeNumber(number.longValue());
             default -> json.writeString(value.toString());
         }

@@ -40,6 +40,15 @@ final class Sizes implements ITypeConverter<Long> {
                 : value + SUFFIXES.substring(power - 1, power).toUpperCase(Locale.ROOT);
     }
 
+    /** A size in a sentence, in the unit of {@link #format}: {@code 64 MiB}. */
+    static String describe(long bytes) {
+        String text = format(bytes);
+        int unit = text.length() - 1;
+        return Character.isDigit(text.charAt(unit))
+                ? text + " bytes"
+                : text.substring(0, unit) + " " + text.substring(unit) + "iB";
+    }
+
     private static String wrong(String text) {
         String what = text.endsWith("%") ? "' is a share, not a size; write" : "' is no size; write";
         return "'" + text + what + " bytes, or a number with k, M, G or T";

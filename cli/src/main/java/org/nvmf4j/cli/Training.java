@@ -13,8 +13,9 @@ final class Training {
         CommandLine nvmf = Main.commandLine();
         nvmf.setOut(new PrintWriter(new StringWriter()));
         nvmf.execute("--version");
-        for (String command : nvmf.getSubcommands().keySet()) {
-            nvmf.execute(command, "--help");
-        }
+        nvmf.getSubcommands().forEach((name, command) -> {
+            nvmf.execute(name, "--help");
+            command.getSubcommands().keySet().forEach(second -> nvmf.execute(name, second, "--help"));
+        });
     }
 }
