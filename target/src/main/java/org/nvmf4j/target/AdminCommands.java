@@ -127,6 +127,6 @@ final class AdminCommands implements CommandSet {
 
     @Override
     public boolean resume(Request request) {
-        throw new IllegalStateException("admin commands do not wait for a backend");
+        return true; // Connect, when peer memory has been found for the controller's namespaces
     }
 }

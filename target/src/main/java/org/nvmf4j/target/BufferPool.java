@@ -2,7 +2,6 @@ package org.nvmf4j.target;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -18,7 +17,6 @@ import org.nvmf4j.verbs.VerbsException;
  */
 final class BufferPool {
     private static final System.Logger LOG = System.getLogger(BufferPool.class.getName());
-    private static final int UNIT_SHIFT = 12;
     private static final int MIN_SLAB_SHIFT = 23;
 
     private final ProtectionDomain domain;
@@ -26,9 +24,8 @@ final class BufferPool {
     private final long slabBytes;
     private final int maxSlabs;
     private final Arena arena = Arena.ofShared();
-    private final List<Slab> slabs = new ArrayList<>();
+    private final List<BufferSlab> slabs = new ArrayList<>();
     private boolean cannotGrow;
-    private int taken;
 
     /**
      * An empty pool.
@@ -38,13 +35,17 @@ final class BufferPool {
      */
     BufferPool(ProtectionDomain domain, int maxBufferBytes, long limitBytes) {
         this.domain = domain;
-        this.largestOrder = orderOf(maxBufferBytes);
+        this.largestOrder = BufferSlab.orderOf(maxBufferBytes);
         this.slabBytes = Math.max(1L << MIN_SLAB_SHIFT, maxBufferBytes);
         this.maxSlabs = (int) Math.max(1, (limitBytes + slabBytes - 1) / slabBytes);
     }
 
     /** Buffers that are in use. */
     int taken() {
+        int taken = 0;
+        for (int i = 0; i < slabs.size(); i++) {
+            taken += slabs.get(i).taken();
+        }
         return taken;
     }
 
@@ -55,11 +56,10 @@ final class BufferPool {
     /** A buffer of at least that size, or null if all memory is in use. */
     @Nullable
     DataBuffer take(int lengthBytes) {
-        int order = orderOf(lengthBytes);
+        int order = BufferSlab.orderOf(lengthBytes);
         for (int i = 0; i < slabs.size(); i++) {
             DataBuffer buffer = slabs.get(i).take(order);
             if (buffer != null) {
-                taken++;
                 return buffer;
             }
         }
@@ -81,9 +81,9 @@ final class BufferPool {
             return false;
         }
         try {
-            MemorySegment memory = arena.allocate(slabBytes, 1L << UNIT_SHIFT);
+            MemorySegment memory = arena.allocate(slabBytes, 1L << BufferSlab.UNIT_SHIFT);
             MemoryRegion region = domain.register(memory, EnumSet.of(AccessFlag.LOCAL_WRITE));
-            slabs.add(new Slab(region));
+            slabs.add(new BufferSlab(region, largestOrder));
             return true;
         } catch (VerbsException | OutOfMemoryError e) {
             cannotGrow = true;
@@ -94,56 +94,20 @@ final class BufferPool {
         }
     }
 
-    private static int orderOf(int lengthBytes) {
-        int units = ((lengthBytes - 1) >>> UNIT_SHIFT) + 1;
-        return 32 - Integer.numberOfLeadingZeros(units - 1);
-    }
-
     /**
      * Frees all memory.
      *
      * @throws IllegalStateException if a buffer is still in use
      */
     void close() {
+        int taken = taken();
         if (taken != 0) {
             throw new IllegalStateException(taken + " data buffers were not given back");
         }
-        for (Slab slab : slabs) {
-            slab.region.close();
+        for (BufferSlab slab : slabs) {
+            slab.close();
         }
         slabs.clear();
         arena.close();
-    }
-
-    private final class Slab implements DataBuffer.Source {
-        private final MemoryRegion region;
-        private final Buddies buddies;
-        private final ArrayDeque<DataBuffer> spare = new ArrayDeque<>();
-
-        Slab(MemoryRegion region) {
-            this.region = region;
-            this.buddies = new Buddies(largestOrder, (int) (slabBytes >>> (UNIT_SHIFT + largestOrder)));
-        }
-
-        @Nullable
-        DataBuffer take(int order) {
-            int unit = buddies.take(order);
-            if (unit < 0) {
-                return null;
-            }
-            DataBuffer buffer = spare.pollLast();
-            if (buffer == null) {
-                buffer = new DataBuffer(this, region.segment(), region.lkey());
-            }
-            buffer.take((long) unit << UNIT_SHIFT);
-            return buffer;
-        }
-
-        @Override
-        public void takeBack(DataBuffer buffer) {
-            buddies.give((int) (buffer.offset() >>> UNIT_SHIFT));
-            spare.addLast(buffer);
-            taken--;
-        }
     }
 }

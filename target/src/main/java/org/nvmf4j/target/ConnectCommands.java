@@ -8,6 +8,7 @@ import org.nvmf4j.nvme.ConnectData;
 import org.nvmf4j.nvme.FabricsType;
 import org.nvmf4j.nvme.Nqn;
 import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.target.spi.BackendStatus;
 
 /**
  * What a queue understands before it belongs to a controller: Connect alone (NVMe Base 2.0, section 6.3). An admin queue's makes a
@@ -18,16 +19,17 @@ final class ConnectCommands implements CommandSet {
     private static final UUID NIL = new UUID(0, 0);
 
     private final ConnectingQueue queue;
+    private final TargetPort port;
     private final Directory directory;
     private final TargetOptions options;
     private final TargetStatistics.Counters statistics;
 
-    ConnectCommands(
-            ConnectingQueue queue, Directory directory, TargetOptions options, TargetStatistics.Counters statistics) {
+    ConnectCommands(ConnectingQueue queue, TargetPort port) {
         this.queue = queue;
-        this.directory = directory;
-        this.options = options;
-        this.statistics = statistics;
+        this.port = port;
+        this.directory = port.directory();
+        this.options = port.options();
+        this.statistics = port.statistics();
     }
 
     @Override
@@ -56,7 +58,7 @@ final class ConnectCommands implements CommandSet {
                         + " allows others only (nvmf serve --allow-host)");
                 refuse(request, NvmeStatus.CONNECT_INVALID_HOST, true, ConnectData.HOSTNQN_OFFSET);
             } else if (queue.qid() == 0) {
-                connectAdmin(request, subsystem, data);
+                return connectAdmin(request, subsystem, data);
             } else {
                 connectIo(request, subsystem, data);
             }
@@ -89,26 +91,41 @@ final class ConnectCommands implements CommandSet {
         return true;
     }
 
-    private void connectAdmin(Request request, Subsystem subsystem, ConnectData data) {
+    private boolean connectAdmin(Request request, Subsystem subsystem, ConnectData data) {
         if (data.cntlid() != ConnectData.CNTLID_DYNAMIC) {
             invalid(request, true, ConnectData.CNTLID_OFFSET);
-            return;
+            return true;
         }
-        Controller controller = subsystem.addController(cntlid ->
-                new Controller(subsystem, cntlid, data.hostnqn(), data.hostId(), options, queue.maxQueueSize(), queue));
+        Controller controller = subsystem.addController(cntlid -> new Controller(
+                subsystem, cntlid, data.hostnqn(), data.hostId(), options, queue.maxQueueSize(), queue, port));
         if (controller == null) {
             request.fail(NvmeStatus.CONNECT_CONTROLLER_BUSY);
-            return;
+            return true;
         }
         if (directory.find(subsystem.nqn()) != subsystem) {
             // Removed meanwhile, and the end of its controllers came before this one.
             controller.close("subsystem removed");
             invalid(request, true, ConnectData.SUBNQN_OFFSET);
-            return;
+            return true;
         }
         controller.katoMillis(ConnectCommand.katoMillis(request.capsule(), request.at()));
         statistics.controllersCreated.increment();
         connected(request, controller, new AdminCommands(controller, directory));
+        if (!subsystem.wantsPeerMemory()) {
+            return true;
+        }
+        request.handToBackend();
+        port.aside(() -> place(subsystem, controller, request));
+        return false;
+    }
+
+    /** The host learns that it is connected when its data has its places. */
+    private static void place(Subsystem subsystem, Controller controller, Request request) {
+        try {
+            subsystem.placeNamespaces(controller);
+        } finally {
+            request.complete(BackendStatus.SUCCESS);
+        }
     }
 
     private void connectIo(Request request, Subsystem subsystem, ConnectData data) {
@@ -175,6 +192,6 @@ final class ConnectCommands implements CommandSet {
 
     @Override
     public boolean resume(Request request) {
-        throw new IllegalStateException("Connect does not wait");
+        throw new IllegalStateException("a queue that waits has its controller's commands");
     }
 }

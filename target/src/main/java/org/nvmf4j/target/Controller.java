@@ -34,6 +34,7 @@ final class Controller {
     private final ControllerQueue admin;
     private final AtomicReferenceArray<@Nullable ControllerQueue> ioQueues;
     private final IoCounters[] counters;
+    private final ControllerPeerMemory peerMemory;
     private final AsyncEvents events;
     private final ErrorLog errorLog = new ErrorLog();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -59,7 +60,8 @@ final class Controller {
             UUID hostId,
             TargetOptions options,
             int maxQueueSize,
-            ControllerQueue admin) {
+            ControllerQueue admin,
+            ControllerPeerMemory.Source peerMemories) {
         this.subsystem = subsystem;
         this.cntlid = cntlid;
         this.hostNqn = hostNqn;
@@ -69,6 +71,7 @@ final class Controller {
         this.latestOfEndedQueuesNanos = new AtomicLong(admin.lastCommandNanos());
         this.ioQueues = new AtomicReferenceArray<>(options.maxIoQueues() + 1);
         this.counters = new IoCounters[options.maxIoQueues() + 1];
+        this.peerMemory = new ControllerPeerMemory(peerMemories);
         this.events = new AsyncEvents(admin, supportedNotices());
         this.cap = ControllerProperties.cap(maxQueueSize - 1, READY_TIMEOUT_MILLIS);
     }
@@ -99,6 +102,10 @@ final class Controller {
 
     AsyncEvents events() {
         return events;
+    }
+
+    ControllerPeerMemory peerMemory() {
+        return peerMemory;
     }
 
     ErrorLog errorLog() {
@@ -276,6 +283,7 @@ final class Controller {
             return;
         }
         subsystem.removeController(this);
+        peerMemory.close();
         for (int qid = 1; qid < ioQueues.length(); qid++) {
             ControllerQueue queue = ioQueues.get(qid);
             if (queue != null) {

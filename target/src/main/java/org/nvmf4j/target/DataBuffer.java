@@ -13,6 +13,20 @@ final class DataBuffer {
     interface Source {
         /** Takes a buffer back that {@link DataBuffer#release} returns. */
         void takeBack(DataBuffer buffer);
+
+        /**
+         * Whether the memory has vanished, and all data in it.
+         *
+         * @param suspicious whether there is a reason to look closer, which takes a system call
+         */
+        default boolean isLost(boolean suspicious) {
+            return false;
+        }
+
+        /** An access to the memory has faulted: if it can vanish, it has. */
+        default void faulted() {
+            // System memory stays.
+        }
     }
 
     private final Source source;
@@ -61,6 +75,16 @@ final class DataBuffer {
             view = made;
         }
         return made;
+    }
+
+    /** See {@link Source#isLost}. */
+    boolean isLost(boolean suspicious) {
+        return source.isLost(suspicious);
+    }
+
+    /** See {@link Source#faulted}. */
+    void faulted() {
+        source.faulted();
     }
 
     void release() {

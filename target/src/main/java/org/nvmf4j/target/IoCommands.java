@@ -73,6 +73,9 @@ final class IoCommands implements CommandSet {
             request.fail(NvmeStatus.NAMESPACE_WRITE_PROTECTED | NvmeStatus.DNR);
         } else if (direction != DataDirection.NONE) {
             request.needs(direction, (int) bytes);
+            if (namespace.wantsPeerMemory()) {
+                request.wantPeerMemory();
+            }
         }
     }
 
@@ -128,7 +131,10 @@ final class IoCommands implements CommandSet {
         BackendStatus status;
         try {
             status = namespace.backend().submit(request);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | InternalError e) {
+            if (e instanceof InternalError) {
+                request.dataFaulted(); // what the JVM makes of SIGBUS
+            }
             WARNINGS.warning(namespace + ": " + request.operation() + " failed unexpectedly: " + e);
             status = BackendStatus.INTERNAL_ERROR;
         }

@@ -98,6 +98,21 @@ public final class Namespace {
         return peerMemory;
     }
 
+    boolean wantsPeerMemory() {
+        return peerMemory.kind() != PeerMemoryChoice.Kind.OFF;
+    }
+
+    /** The same namespace, of the same backend, with another peer memory. */
+    Namespace withPeerMemory(PeerMemoryChoice choice) {
+        return builder(nsid, backend)
+                .blockSizeBytes(blockSizeBytes)
+                .uuid(uuid)
+                .nguid(nguid)
+                .readOnly(readOnly)
+                .peerMemory(choice)
+                .build();
+    }
+
     /** Two to the power of this is the block size. */
     int blockShift() {
         return blockShift;

@@ -52,6 +52,7 @@ final class Request extends BackendRequest {
     private DataDirection direction = DataDirection.NONE;
     private int transferBytes;
     private boolean moreIsFine;
+    private boolean wantsPeerMemory;
     private boolean hasInCapsuleData;
     private @Nullable DataBuffer buffer;
     private MemorySegment memory = MemorySegment.NULL;
@@ -132,6 +133,7 @@ final class Request extends BackendRequest {
         direction = DataDirection.NONE;
         transferBytes = 0;
         moreIsFine = false;
+        wantsPeerMemory = false;
         hasInCapsuleData = false;
         memory = MemorySegment.NULL;
         memoryOffset = 0;
@@ -154,6 +156,15 @@ final class Request extends BackendRequest {
     void needsAtLeast(int bytes) {
         needs(DataDirection.FROM_HOST, bytes);
         moreIsFine = true;
+    }
+
+    /** Says that the data is to pass through peer memory, if there is some. */
+    void wantPeerMemory() {
+        wantsPeerMemory = true;
+    }
+
+    boolean wantsPeerMemory() {
+        return wantsPeerMemory;
     }
 
     DataDirection direction() {
@@ -227,6 +238,20 @@ final class Request extends BackendRequest {
         DataBuffer taken = buffer;
         buffer = null;
         return taken;
+    }
+
+    /** See {@link DataBuffer.Source#isLost}. */
+    boolean hasLostData(boolean suspicious) {
+        DataBuffer own = buffer;
+        return own != null && own.isLost(suspicious);
+    }
+
+    /** An access to the data has faulted. */
+    void dataFaulted() {
+        DataBuffer own = buffer;
+        if (own != null) {
+            own.faulted();
+        }
     }
 
     /** Uses registered memory that needs no giving back, from its beginning. */

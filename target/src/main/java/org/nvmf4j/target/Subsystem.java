@@ -12,14 +12,15 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.ConnectData;
 import org.nvmf4j.nvme.Nqn;
 
 /**
- * An NVM subsystem: a name, the namespaces behind it, and who may connect. Namespaces and hosts can be added and removed while hosts
- * are connected, which then hear of it. Thread-safe; belongs to one target at most.
+ * An NVM subsystem: a name, the namespaces behind it, and who may connect. Namespaces can be added, enabled, disabled and removed
+ * while hosts are connected, which then hear of it, and hosts can be allowed. Thread-safe; belongs to one target at most.
  */
 public final class Subsystem {
     private static final int MAX_SERIAL_CHARS = 20;
@@ -29,7 +30,12 @@ public final class Subsystem {
     private final String serial;
     private final String model;
     private final Map<Integer, Controller> controllers = new ConcurrentHashMap<>();
+    /** Held while a namespace changes, also by threads that find peer memory for a new controller; never by a lane. */
+    private final ReentrantLock changes = new ReentrantLock();
+    /** All namespaces, and those of them that are enabled. */
     private volatile NamespaceTable namespaces = NamespaceTable.EMPTY;
+
+    private volatile NamespaceTable enabled = NamespaceTable.EMPTY;
     private volatile Set<String> allowedHosts = Set.of();
     private volatile boolean anyHost = true;
     private volatile @Nullable Owner owner;
@@ -39,6 +45,13 @@ public final class Subsystem {
     interface Owner {
         /** Hosts may see other subsystems than before. */
         void visibilityChanged();
+
+        /**
+         * Checks what a namespace asks for before it is enabled.
+         *
+         * @throws IllegalArgumentException if it cannot have that; one line with the reason and what would work
+         */
+        void check(Namespace namespace);
 
         /** The namespace is not in the table any more; the future completes when no lane uses it. */
         CompletableFuture<Void> retire(Namespace namespace);
@@ -93,24 +106,148 @@ public final class Subsystem {
         return namespaces.stream().toList();
     }
 
+    /** The namespaces that hosts see. */
     NamespaceTable table() {
-        return namespaces;
+        return enabled;
+    }
+
+    boolean wantsPeerMemory() {
+        return enabled.stream().anyMatch(Namespace::wantsPeerMemory);
+    }
+
+    /** Whether hosts see the namespace. */
+    public boolean isEnabled(int nsid) {
+        return enabled.get(nsid) != null;
     }
 
     /**
-     * Adds a namespace; connected hosts are told.
+     * Adds a namespace and enables it; connected hosts are told.
      *
-     * @throws IllegalArgumentException if the NSID is taken
+     * @throws IllegalArgumentException if the NSID is taken, or the namespace cannot have the peer memory that it names; one line with
+     *     the reason and what would work. It is not added then, and its backend is still the caller's
      */
     public void addNamespace(Namespace namespace) {
-        synchronized (this) {
+        changes.lock();
+        try {
             if (namespaces.get(namespace.nsid()) != null) {
                 throw new IllegalArgumentException(
                         "nsid " + namespace.nsid() + " of " + nqn + " is taken; choose another or leave nsid out");
             }
+            check(namespace);
             namespaces = namespaces.with(namespace);
+            enable(namespace);
+        } finally {
+            changes.unlock();
         }
+    }
+
+    /**
+     * Lets hosts see a namespace that was disabled; they are told.
+     *
+     * @throws IllegalArgumentException if there is no such namespace, or it cannot have the peer memory that it names; it stays
+     *     disabled then
+     */
+    public void enableNamespace(int nsid) {
+        changes.lock();
+        try {
+            Namespace namespace = require(nsid);
+            if (!isEnabled(nsid)) {
+                check(namespace);
+                enable(namespace);
+            }
+        } finally {
+            changes.unlock();
+        }
+    }
+
+    private void check(Namespace namespace) {
+        Owner target = owner;
+        if (target != null) {
+            target.check(namespace);
+        }
+    }
+
+    private void enable(Namespace namespace) {
+        if (namespace.wantsPeerMemory()) {
+            controllers.values().forEach(controller -> controller.peerMemory().add(namespace, controller));
+        }
+        enabled = enabled.with(namespace);
         namespaceChanged(namespace.nsid());
+    }
+
+    /** Finds peer memory for the namespaces that a new controller sees. */
+    void placeNamespaces(Controller controller) {
+        changes.lock();
+        try {
+            enabled.stream()
+                    .filter(Namespace::wantsPeerMemory)
+                    .forEach(namespace -> controller.peerMemory().add(namespace, controller));
+        } finally {
+            changes.unlock();
+        }
+    }
+
+    /**
+     * Hides a namespace from hosts; they are told, commands that are under way still end. The backend stays open.
+     *
+     * @return completes when no command uses it any more and its peer memory has been given back
+     * @throws IllegalArgumentException if there is no such namespace
+     */
+    public CompletableFuture<Void> disableNamespace(int nsid) {
+        changes.lock();
+        try {
+            return disable(require(nsid));
+        } finally {
+            changes.unlock();
+        }
+    }
+
+    private CompletableFuture<Void> disable(Namespace namespace) {
+        int nsid = namespace.nsid();
+        if (!isEnabled(nsid)) {
+            return CompletableFuture.completedFuture(null);
+        }
+        enabled = enabled.without(nsid);
+        namespaceChanged(nsid);
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        controllers
+                .values()
+                .forEach(controller -> ends.add(controller.peerMemory().remove(nsid)));
+        ends.add(retire(namespace));
+        return CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new));
+    }
+
+    private CompletableFuture<Void> retire(Namespace namespace) {
+        Owner target = owner;
+        return target == null ? CompletableFuture.completedFuture(null) : target.retire(namespace);
+    }
+
+    private Namespace require(int nsid) {
+        Namespace namespace = namespaces.get(nsid);
+        if (namespace == null) {
+            throw new IllegalArgumentException("no namespace " + nsid + " in " + nqn);
+        }
+        return namespace;
+    }
+
+    /**
+     * Chooses the peer memory that the data of a disabled namespace passes through once it is enabled.
+     *
+     * @throws IllegalArgumentException if there is no such namespace
+     * @throws IllegalStateException if it is enabled
+     */
+    public void choosePeerMemory(int nsid, PeerMemoryChoice choice) {
+        changes.lock();
+        try {
+            Namespace namespace = require(nsid);
+            if (isEnabled(nsid)) {
+                throw new IllegalStateException("namespace " + nsid + " of " + nqn
+                        + " is enabled; its peer memory can be chosen while it is disabled");
+            }
+            namespaces = namespaces.with(namespace.withPeerMemory(choice));
+        } finally {
+            changes.unlock();
+        }
     }
 
     /**
@@ -145,19 +282,16 @@ public final class Subsystem {
      * @throws IllegalArgumentException if there is no such namespace
      */
     public CompletableFuture<Void> removeNamespace(int nsid) {
-        Namespace namespace;
-        synchronized (this) {
-            namespace = namespaces.get(nsid);
-            if (namespace == null) {
-                throw new IllegalArgumentException("no namespace " + nsid + " in " + nqn);
-            }
+        Namespace removed;
+        CompletableFuture<Void> unused;
+        changes.lock();
+        try {
+            removed = require(nsid);
+            unused = isEnabled(nsid) ? disable(removed) : retire(removed);
             namespaces = namespaces.without(nsid);
+        } finally {
+            changes.unlock();
         }
-        namespaceChanged(nsid);
-        Owner target = owner;
-        CompletableFuture<Void> unused =
-                target == null ? CompletableFuture.completedFuture(null) : target.retire(namespace);
-        Namespace removed = namespace;
         return unused.thenRunAsync(() -> close(removed));
     }
 
@@ -204,15 +338,22 @@ public final class Subsystem {
      * Makes the subsystem part of a target.
      *
      * @throws IllegalStateException if it is part of one already
+     * @throws IllegalArgumentException if a namespace cannot have what it asks for there
      */
-    synchronized void attach(Owner target) {
-        if (owner != null) {
-            throw new IllegalStateException(nqn + " belongs to a target already; make a subsystem for each target");
+    void attach(Owner target) {
+        changes.lock();
+        try {
+            if (owner != null) {
+                throw new IllegalStateException(nqn + " belongs to a target already; make a subsystem for each target");
+            }
+            enabled.stream().forEach(target::check);
+            owner = target;
+        } finally {
+            changes.unlock();
         }
-        owner = target;
     }
 
-    synchronized void detach() {
+    void detach() {
         owner = null;
     }
 

@@ -5,10 +5,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.PeerClient;
+import org.nvmf4j.target.spi.PeerMemory;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
+import org.nvmf4j.target.spi.Reach;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.Lane;
 import org.nvmf4j.verbs.VerbsException;
@@ -29,6 +39,20 @@ import org.nvmf4j.verbs.VerbsException;
  */
 public final class Target implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(Target.class.getName());
+    /** How long peer memory may be gone before it is noticed, if nobody needs it meanwhile. */
+    private static final long PRESENCE_MILLIS = 500;
+
+    private static final PeerMemoryProvider NO_PEER_MEMORY = new PeerMemoryProvider() {
+        @Override
+        public List<PeerMemory> memories() {
+            return List.of();
+        }
+
+        @Override
+        public Reach reach(PeerMemory memory, PeerClient client) {
+            return Reach.not("there is none");
+        }
+    };
 
     private final Directory directory = new Directory();
     private final TargetStatistics.Counters statistics = new TargetStatistics.Counters();
@@ -36,6 +60,9 @@ public final class Target implements AutoCloseable {
     private final TargetOptions options;
     private final List<TargetPort> ports = new ArrayList<>();
     private final List<Lane> ownLanes = new ArrayList<>();
+    private final PeerMemories peerMemories;
+    private final Executor aside;
+    private final @Nullable ScheduledExecutorService ownAside;
     private final AtomicBoolean closing = new AtomicBoolean();
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final Subsystem.Owner owner = new Subsystem.Owner() {
@@ -45,13 +72,56 @@ public final class Target implements AutoCloseable {
         }
 
         @Override
+        public void check(Namespace namespace) {
+            peerMemories.check(namespace);
+        }
+
+        @Override
         public CompletableFuture<Void> retire(Namespace namespace) {
             return onAllLanes(lane -> lane.retire(namespace));
         }
     };
 
-    private Target(TargetOptions options) {
-        this.options = options;
+    private Target(Builder builder) {
+        options = builder.options;
+        PeerMemoryProvider provider = builder.peerMemory;
+        Executor given = builder.aside;
+        List<Device> devices = builder.listening.stream()
+                .map(Builder.Listening::device)
+                .distinct()
+                .toList();
+        peerMemories =
+                new PeerMemories(provider == null ? NO_PEER_MEMORY : provider, options, devices, this::dropVanished);
+        if (provider == null || given != null) {
+            ownAside = null;
+            aside = given == null ? Runnable::run : given;
+        } else {
+            ownAside = Executors.newSingleThreadScheduledExecutor(
+                    Thread.ofPlatform().daemon().name("nvmf-target-aside").factory());
+            ScheduledFuture<?> _ = ownAside.scheduleWithFixedDelay(
+                    peerMemories::checkPresence, PRESENCE_MILLIS, PRESENCE_MILLIS, TimeUnit.MILLISECONDS);
+            aside = ownAside;
+        }
+    }
+
+    /** Runs what takes too long for a lane, or what comes too late: that finds everything closed. */
+    private void aside(Runnable task) {
+        try {
+            aside.execute(task);
+        } catch (RejectedExecutionException e) {
+            task.run();
+        }
+    }
+
+    private void dropVanished() {
+        aside(() -> directory
+                .subsystems()
+                .forEach(subsystem -> subsystem.eachController(
+                        controller -> controller.peerMemory().dropVanished())));
+    }
+
+    PeerMemories peerMemories() {
+        return peerMemories;
     }
 
     /** Starts the description of a target. */
@@ -65,6 +135,8 @@ public final class Target implements AutoCloseable {
 
         private TargetOptions options = TargetOptions.defaults();
         private final List<Listening> listening = new ArrayList<>();
+        private @Nullable PeerMemoryProvider peerMemory;
+        private @Nullable Executor aside;
         private final List<Subsystem> subsystems = new ArrayList<>();
 
         private Builder() {}
@@ -93,6 +165,21 @@ public final class Target implements AutoCloseable {
             return this;
         }
 
+        /**
+         * Where peer memory comes from for namespaces that ask for it (see {@link Namespace.Builder#peerMemory}); without one they use
+         * system memory, and cannot name a device.
+         */
+        public Builder peerMemory(PeerMemoryProvider provider) {
+            peerMemory = provider;
+            return this;
+        }
+
+        /** Runs what takes too long for a lane in the test's own way; nobody then looks whether peer memory is still there. */
+        Builder aside(Executor executor) {
+            aside = executor;
+            return this;
+        }
+
         public Builder subsystem(Subsystem subsystem) {
             subsystems.add(subsystem);
             return this;
@@ -102,13 +189,14 @@ public final class Target implements AutoCloseable {
          * Starts the target; hosts can connect when this returns.
          *
          * @throws VerbsException if it cannot listen; nothing is left open then but the devices and the backends
-         * @throws IllegalArgumentException if two subsystems have one name, or nothing is listened on
+         * @throws IllegalArgumentException if two subsystems have one name, nothing is listened on, or a namespace cannot have the peer
+         *     memory that it names
          */
         public Target start() throws VerbsException {
             if (listening.isEmpty()) {
                 throw new IllegalArgumentException("a target must listen on at least one port of a device");
             }
-            Target target = new Target(options);
+            Target target = new Target(this);
             try {
                 for (Subsystem subsystem : subsystems) {
                     target.addSubsystem(subsystem);
@@ -125,12 +213,16 @@ public final class Target implements AutoCloseable {
         }
     }
 
-    /** Adds a subsystem; connected discovery controllers tell their hosts. */
+    /**
+     * Adds a subsystem; connected discovery controllers tell their hosts.
+     *
+     * @throws IllegalArgumentException if its name is taken, or a namespace cannot have the peer memory that it names
+     */
     public void addSubsystem(Subsystem subsystem) {
         directory.add(subsystem);
         try {
             subsystem.attach(owner);
-        } catch (IllegalStateException e) {
+        } catch (IllegalStateException | IllegalArgumentException e) {
             directory.remove(subsystem);
             throw e;
         }
@@ -168,7 +260,8 @@ public final class Target implements AutoCloseable {
         }
         if (there == null) {
             List<Lane> used = lanes.isEmpty() ? startLanes(device) : lanes;
-            there = new TargetPort(device, used, directory, options, statistics, queueMemoryBytes);
+            there = new TargetPort(
+                    device, used, directory, options, statistics, queueMemoryBytes, peerMemories, this::aside);
             ports.add(there);
         }
         directory.addPort(there.listen(port));
@@ -220,6 +313,11 @@ public final class Target implements AutoCloseable {
                 queueMemoryBytes.get());
     }
 
+    public PeerMemoryStatistics peerMemoryStatistics() {
+        return PeerMemoryCounters.sum(
+                lanes().stream().map(TargetLane::peerMemoryCounters).toList(), peerMemories.heldBytes());
+    }
+
     private CompletableFuture<Void> onAllLanes(Function<TargetLane, CompletableFuture<Void>> action) {
         return CompletableFuture.allOf(lanes().stream().map(action).toArray(CompletableFuture<?>[]::new));
     }
@@ -252,6 +350,14 @@ public final class Target implements AutoCloseable {
             first = e.getCause();
         }
         ownLanes.forEach(Lane::close);
+        if (ownAside != null) {
+            ownAside.close();
+        }
+        try {
+            peerMemories.close();
+        } catch (RuntimeException e) {
+            first = first == null ? e : first;
+        }
         for (TargetPort port : ports) {
             try {
                 port.close();

@@ -34,14 +34,17 @@ final class TargetLane implements Agent, CompletionHandler {
     private static final long MAX_TIMER_NANOS = 1_000_000_000L;
 
     private final Lane lane;
+    private final int index;
     private final TargetPort port;
     private final CompletionQueues completionQueues;
     private final BufferPool pool;
     private final Counts counters = new Counts(4);
+    private final PeerMemoryCounters peerMemoryCounters = new PeerMemoryCounters();
     private final List<TargetQueue> queues = new ArrayList<>();
     private final List<TargetQueue> dirty = new ArrayList<>();
     private final List<TargetQueue> closing = new ArrayList<>();
     private final List<Retirement> retiring = new ArrayList<>();
+    private final List<PortPeerMemory> retiringPeerMemory = new ArrayList<>();
     private final RequestList waitingForBuffer = new RequestList();
     private final AtomicReference<@Nullable Request> handedBack = new AtomicReference<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -53,8 +56,14 @@ final class TargetLane implements Agent, CompletionHandler {
 
     private record Retirement(Namespace namespace, CompletableFuture<Void> done) {}
 
-    TargetLane(Lane lane, TargetPort port) {
+    /**
+     * A lane that does not run yet.
+     *
+     * @param index among the lanes of the port
+     */
+    TargetLane(Lane lane, int index, TargetPort port) {
         this.lane = lane;
+        this.index = index;
         this.port = port;
         this.completionQueues =
                 new CompletionQueues(port.device(), lane.vector().index());
@@ -62,6 +71,14 @@ final class TargetLane implements Agent, CompletionHandler {
                 port.protectionDomain(),
                 port.options().maxTransferBytes(),
                 port.options().dataBufferBytes());
+    }
+
+    TargetPort port() {
+        return port;
+    }
+
+    int index() {
+        return index;
     }
 
     Device device() {
@@ -84,12 +101,16 @@ final class TargetLane implements Agent, CompletionHandler {
         return counters;
     }
 
+    PeerMemoryCounters peerMemoryCounters() {
+        return peerMemoryCounters;
+    }
+
     TargetStatistics.Counters statistics() {
         return port.statistics();
     }
 
     ConnectCommands connectCommands(TargetQueue queue) {
-        return new ConnectCommands(queue, port.directory(), port.options(), port.statistics());
+        return new ConnectCommands(queue, port);
     }
 
     /** The time of this duty cycle. */
@@ -172,10 +193,13 @@ final class TargetLane implements Agent, CompletionHandler {
         if (!retiring.isEmpty()) {
             work += checkRetiring();
         }
+        if (!retiringPeerMemory.isEmpty()) {
+            retiringPeerMemory.removeIf(memory -> port.peerMemories().giveBack(memory, this));
+        }
         if (nowNanos - nextTimerNanos >= 0) {
             runTimers();
         }
-        counters.set(BUFFERS_IN_USE, pool.taken());
+        counters.set(BUFFERS_IN_USE, pool.taken() + peerMemoryCounters.inUse());
         if (shuttingDown && queues.isEmpty() && retiring.isEmpty()) {
             end();
         }
@@ -241,6 +265,21 @@ final class TargetLane implements Agent, CompletionHandler {
     }
 
     // Data buffers.
+
+    /** Gives the request a buffer of peer memory, or counts why not. */
+    boolean takePeerBuffer(Request request, @Nullable PeerPlacement placement) {
+        PeerMemoryFallback why = PeerMemoryFallback.NOT_SELECTED;
+        if (placement != null) {
+            PortPeerMemory memory = placement.memory();
+            PeerBuffers buffers = memory == null ? null : memory.at(this);
+            why = buffers == null ? placement.otherwise() : buffers.lendTo(request);
+        }
+        if (why == null) {
+            return true;
+        }
+        peerMemoryCounters.fellBack(why);
+        return false;
+    }
 
     /** Gives the request a buffer, or a place in the queue of those that wait for one. */
     boolean takeBuffer(Request request) {
@@ -325,6 +364,11 @@ final class TargetLane implements Agent, CompletionHandler {
             done.complete(null);
         }
         return done;
+    }
+
+    /** Nobody wants the peer memory any more: the lane's part of it goes back with its last buffer; from any thread. */
+    void retire(PortPeerMemory memory) {
+        execute(() -> retiringPeerMemory.add(memory));
     }
 
     private int checkRetiring() {

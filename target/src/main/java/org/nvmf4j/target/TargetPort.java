@@ -3,6 +3,8 @@ package org.nvmf4j.target;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import org.nvmf4j.nvme.NvmeFormatException;
 import org.nvmf4j.nvme.RdmaPrivateData;
@@ -16,7 +18,7 @@ import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
 
 /** A device that the target listens on: takes or rejects connections and gives each queue to a lane, one after the other. */
-final class TargetPort implements ConnectionRequestHandler {
+final class TargetPort implements ConnectionRequestHandler, ControllerPeerMemory.Source {
     private static final LimitedLog LOG = new LimitedLog(System.getLogger(TargetPort.class.getName()));
 
     private final Device device;
@@ -24,6 +26,8 @@ final class TargetPort implements ConnectionRequestHandler {
     private final TargetOptions options;
     private final TargetStatistics.Counters statistics;
     private final AtomicLong queueMemoryBytes;
+    private final PeerMemories peerMemories;
+    private final Executor aside;
     private final ProtectionDomain domain;
     private final List<TargetLane> lanes = new ArrayList<>();
     private final List<Listener> listeners = new ArrayList<>();
@@ -33,6 +37,7 @@ final class TargetPort implements ConnectionRequestHandler {
      * Makes the port's part of the device; it does not listen yet.
      *
      * @param queueMemoryBytes what all queues of the target take together
+     * @param aside runs what takes too long for a lane
      */
     TargetPort(
             Device device,
@@ -40,16 +45,20 @@ final class TargetPort implements ConnectionRequestHandler {
             Directory directory,
             TargetOptions options,
             TargetStatistics.Counters statistics,
-            AtomicLong queueMemoryBytes)
+            AtomicLong queueMemoryBytes,
+            PeerMemories peerMemories,
+            Executor aside)
             throws VerbsException {
         this.device = device;
         this.directory = directory;
         this.options = options;
         this.statistics = statistics;
         this.queueMemoryBytes = queueMemoryBytes;
+        this.peerMemories = peerMemories;
+        this.aside = aside;
         this.domain = device.allocateProtectionDomain();
         for (Lane lane : lanes) {
-            this.lanes.add(new TargetLane(lane, this));
+            this.lanes.add(new TargetLane(lane, this.lanes.size(), this));
         }
         this.lanes.forEach(TargetLane::start);
     }
@@ -83,6 +92,25 @@ final class TargetPort implements ConnectionRequestHandler {
 
     ProtectionDomain protectionDomain() {
         return domain;
+    }
+
+    PeerMemories peerMemories() {
+        return peerMemories;
+    }
+
+    @Override
+    public PeerPlacement place(Namespace namespace, Controller controller) {
+        return peerMemories.place(namespace, this, controller);
+    }
+
+    @Override
+    public CompletableFuture<Void> release(PortPeerMemory memory) {
+        return peerMemories.release(memory);
+    }
+
+    /** Runs what takes too long for a lane; from any thread. */
+    void aside(Runnable task) {
+        aside.execute(task);
     }
 
     List<TargetLane> lanes() {

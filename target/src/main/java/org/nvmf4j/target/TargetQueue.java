@@ -251,16 +251,29 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         }
         if (request.failed()) {
             respond(request);
-        } else if (request.direction() == DataDirection.NONE || request.hasInCapsuleData()) {
+        } else if (request.direction() == DataDirection.NONE) {
+            executeNow(request);
+        } else if (request.hasInCapsuleData()) {
+            if (request.wantsPeerMemory()) {
+                lane.peerMemoryCounters().fellBack(PeerMemoryFallback.IN_CAPSULE);
+            }
             executeNow(request);
         } else if (isReadOfZeroes(request)) {
             lane.borrowZeroes(request);
             executeNow(request);
-        } else if (lane.takeBuffer(request)) {
+        } else if (takePeerBuffer(request) || lane.takeBuffer(request)) {
             buffered(request);
         } else {
             request.state = RequestState.WAITING_FOR_BUFFER;
         }
+    }
+
+    /** Whether the request's data passes through peer memory. */
+    private boolean takePeerBuffer(Request request) {
+        Controller own = controller;
+        return request.wantsPeerMemory()
+                && own != null
+                && lane.takePeerBuffer(request, own.peerMemory().get(request.nsid()));
     }
 
     private static boolean isReadOfZeroes(Request request) {
@@ -282,6 +295,10 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
     }
 
     private void executeNow(Request request) {
+        if (request.hasLostData(false)) {
+            respond(request);
+            return;
+        }
         request.state = RequestState.EXECUTING;
         if (commands.execute(request)) {
             respond(request);
@@ -311,6 +328,11 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         if (stage != Stage.OPEN) {
             drop(request);
             return;
+        }
+        if (request.hasLostData(request.failed())) {
+            // The host may try again: the data then passes through system memory.
+            lane.peerMemoryCounters().lost();
+            request.fail(NvmeStatus.DATA_TRANSFER_ERROR);
         }
         request.state = RequestState.RESPONDING;
         sender.respond(request);
@@ -486,10 +508,11 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         }
     }
 
-    /** Whether a request is under way that uses the namespace. */
+    /** Whether a request is under way that uses the namespace's backend. */
     boolean uses(Namespace namespace) {
         for (Request request : requests) {
-            if (request.state != RequestState.POSTED && request.namespace == namespace) {
+            Namespace used = request.namespace;
+            if (request.state != RequestState.POSTED && used != null && used.backend() == namespace.backend()) {
                 return true;
             }
         }

@@ -33,6 +33,21 @@ class AllocationTest {
     }
 
     @Test
+    void allocatesNothingPerReadAndWriteThroughPeerMemory() throws IOException {
+        FakePeerMemory memory = new FakePeerMemory("0000:03:00.0", 1 << 20);
+        Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
+        subsystem.addNamespace(Namespace.builder(1, new MemoryBackend(1 << 20))
+                .peerMemory(PeerMemoryChoice.AUTO)
+                .build());
+        FakePeerMachine machine = new FakePeerMachine(memory);
+        try (RawHost host =
+                new RawHost(TargetOptions.defaults(), 1, false, builder -> builder.peerMemory(machine), subsystem)) {
+            assertThat(bytesPerCommand(host, 8)).isLessThan(NOTHING);
+            assertThat(host.target.peerMemoryStatistics().buffers()).isPositive();
+        }
+    }
+
+    @Test
     void allocatesNothingPerLargeReadAndWriteOfNull() throws IOException {
         assertThat(bytesPerCommand(new NullBackend(1 << 20), 128)).isLessThan(NOTHING);
     }
@@ -52,35 +67,39 @@ class AllocationTest {
     private static double bytesPerCommand(Backend backend, int blocks) throws IOException {
         Namespace namespace = Namespace.builder(1, backend).blockSizeBytes(512).build();
         try (RawHost host = RawHost.withNamespace(namespace)) {
-            host.connectAdmin();
-            RawQueue io = host.connectIo(1, 64);
-            Lane lane = host.targetLanes.getFirst();
-            long allocated = 0;
-            long before = 0;
-            for (int round = 0; round < WARM_UP + ROUNDS; round++) {
-                if (round == WARM_UP) {
-                    allocated = 0;
-                    before = host.target.statistics().commands();
-                }
-                int answered = io.answerCount + DEPTH;
-                for (int i = 0; i < DEPTH; i++) {
-                    long slba = (long) i * blocks % 1024;
-                    if ((round & 1) == 0) {
-                        host.sendWrite(io, 1, slba, blocks, 0, blocks * 512);
-                    } else {
-                        host.sendRead(io, 1, slba, blocks, 0, blocks * 512);
-                    }
-                }
-                while (io.answerCount < answered) {
-                    long start = THREADS.getCurrentThreadAllocatedBytes();
-                    lane.doWork();
-                    allocated += THREADS.getCurrentThreadAllocatedBytes() - start;
-                    host.pumpHost();
-                }
-                io.forgetAnswers();
-            }
-            host.pumpUntilQuiet();
-            return (double) allocated / (host.target.statistics().commands() - before);
+            return bytesPerCommand(host, blocks);
         }
+    }
+
+    private static double bytesPerCommand(RawHost host, int blocks) throws IOException {
+        host.connectAdmin();
+        RawQueue io = host.connectIo(1, 64);
+        Lane lane = host.targetLanes.getFirst();
+        long allocated = 0;
+        long before = 0;
+        for (int round = 0; round < WARM_UP + ROUNDS; round++) {
+            if (round == WARM_UP) {
+                allocated = 0;
+                before = host.target.statistics().commands();
+            }
+            int answered = io.answerCount + DEPTH;
+            for (int i = 0; i < DEPTH; i++) {
+                long slba = (long) i * blocks % 1024;
+                if ((round & 1) == 0) {
+                    host.sendWrite(io, 1, slba, blocks, 0, blocks * 512);
+                } else {
+                    host.sendRead(io, 1, slba, blocks, 0, blocks * 512);
+                }
+            }
+            while (io.answerCount < answered) {
+                long start = THREADS.getCurrentThreadAllocatedBytes();
+                lane.doWork();
+                allocated += THREADS.getCurrentThreadAllocatedBytes() - start;
+                host.pumpHost();
+            }
+            io.forgetAnswers();
+        }
+        host.pumpUntilQuiet();
+        return (double) allocated / (host.target.statistics().commands() - before);
     }
 }

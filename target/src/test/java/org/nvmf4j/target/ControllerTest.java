@@ -2,6 +2,7 @@ package org.nvmf4j.target;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -13,10 +14,22 @@ class ControllerTest {
     /** Anywhere, as nanoTime may be: here it overflows soon. */
     private static final long START = Long.parseLong("7fffffff00000000", 16);
 
+    private static final ControllerPeerMemory.Source NO_PEER_MEMORY = new ControllerPeerMemory.Source() {
+        @Override
+        public PeerPlacement place(Namespace namespace, Controller controller) {
+            return PeerPlacement.NONE;
+        }
+
+        @Override
+        public CompletableFuture<Void> release(PortPeerMemory memory) {
+            throw new AssertionError("nothing was taken");
+        }
+    };
+
     private final Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
     private final FakeQueue admin = new FakeQueue(0, START);
-    private final Controller controller =
-            new Controller(subsystem, 1, RawHost.HOST_NQN, RawHost.HOST_ID, TargetOptions.defaults(), 128, admin);
+    private final Controller controller = new Controller(
+            subsystem, 1, RawHost.HOST_NQN, RawHost.HOST_ID, TargetOptions.defaults(), 128, admin, NO_PEER_MEMORY);
 
     @Test
     void hearsTheHostOnEveryQueueAndRemembersWhenItEnds() {

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.ConnectCommand;
 import org.nvmf4j.nvme.ConnectData;
@@ -60,6 +61,17 @@ final class RawHost implements AutoCloseable {
      * @param threads whether the target's lanes have threads of their own
      */
     RawHost(TargetOptions options, int vectors, boolean threads, Subsystem... subsystems) throws VerbsException {
+        this(options, vectors, threads, builder -> builder, subsystems);
+    }
+
+    /** Opens both ends of a target that is built a little differently. */
+    RawHost(
+            TargetOptions options,
+            int vectors,
+            boolean threads,
+            UnaryOperator<Target.Builder> build,
+            Subsystem... subsystems)
+            throws VerbsException {
         targetDevice = Device.open(
                 "loopback",
                 DeviceOptions.towards(InetAddress.getLoopbackAddress()).withVectors(vectors));
@@ -76,7 +88,7 @@ final class RawHost implements AutoCloseable {
         for (Subsystem subsystem : subsystems) {
             builder.subsystem(subsystem);
         }
-        target = builder.start();
+        target = build.apply(builder).start();
         address = target.ports().getFirst();
     }
 
@@ -299,10 +311,15 @@ final class RawHost implements AutoCloseable {
     }
 
     Answer writeInCapsule(RawQueue queue, int nsid, long slba, int blocks, byte[] bytes) {
+        return queue.await(sendWriteInCapsule(queue, nsid, slba, blocks, bytes));
+    }
+
+    /** Sends a Write along with its data; returns its command ID. */
+    int sendWriteInCapsule(RawQueue queue, int nsid, long slba, int blocks, byte[] bytes) {
         int id = queue.nextCommandId();
         ReadWriteCommand.write(queue.memory(), queue.capsule(), IoOpcode.WRITE, id, nsid, slba, blocks, false);
         queue.send(queue.inCapsule(bytes));
-        return queue.await(id);
+        return id;
     }
 
     byte[] read(RawQueue queue, int nsid, long slba, int blocks, int bytes) {
@@ -330,6 +347,9 @@ final class RawHost implements AutoCloseable {
         assertThat(statistics.controllers()).as("controllers left").isZero();
         assertThat(statistics.queues()).as("queues left").isZero();
         assertThat(statistics.buffersInUse()).as("buffers left").isZero();
+        assertThat(target.peerMemoryStatistics().heldBytes())
+                .as("peer memory left")
+                .isZero();
         assertThat(statistics.queueMemoryBytes()).as("queue memory left").isZero();
     }
 }
