@@ -13,8 +13,8 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /**
- * What the parts of the program log, on standard error in one line each: warnings and errors, with {@code --verbose} everything, also
- * stack traces. Public because {@link LogManager} makes it when the first message comes; a start without messages does not pay for it.
+ * What the parts of the program log, on standard error in one line each: warnings and errors, and which peer memory was picked; with
+ * {@code --verbose} everything, also stack traces. Public because {@link LogManager} makes it when the first message comes; a start without messages does not pay for it.
  */
 public final class OneLineLogging {
     private static final String CONFIG_CLASS = "java.util.logging.config.class";
@@ -25,6 +25,7 @@ public final class OneLineLogging {
             java.util.logging.ConsoleHandler.level = ALL
             java.util.logging.ConsoleHandler.formatter = org.nvmf4j.cli.OneLineLogging$Line
             .level = WARNING
+            org.nvmf4j.target.PeerMemories.level = INFO
             """;
 
     private static volatile boolean verbose;

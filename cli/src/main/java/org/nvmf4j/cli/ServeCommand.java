@@ -11,13 +11,17 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.FioText;
+import org.nvmf4j.target.Namespace;
 import org.nvmf4j.target.NamespaceSpec;
+import org.nvmf4j.target.PeerMemoryChoice;
+import org.nvmf4j.target.PeerMemoryStatistics;
 import org.nvmf4j.target.Subsystem;
 import org.nvmf4j.target.Target;
 import org.nvmf4j.target.TargetOptions;
@@ -39,6 +43,8 @@ import picocli.CommandLine.Spec;
             "",
             "SPEC is " + NamespaceSpec.FORM + ".",
             "Sizes are bytes, or a number with k, M, G or T. A file may be a block device.",
+            "p2pmem has the data pass through peer memory: 0 off, 1 the nearest that the RDMA",
+            "device and the backend reach, or the PCI address of a device (nvmf p2p explain).",
             "Every --listen address is a device of its own; --pcap is possible with one",
             "address, on any number of ports."
         })
@@ -102,6 +108,9 @@ final class ServeCommand implements Callable<Integer> {
     @Mixin
     private DeviceMixin device;
 
+    @Mixin
+    private PeerMemoryMixin peerMemory;
+
     @Spec
     private CommandSpec spec;
 
@@ -110,6 +119,10 @@ final class ServeCommand implements Callable<Integer> {
         List<NamespaceSpec> specs =
                 namespaces.stream().map(NamespaceSpec::parse).toList();
         checkMemory(specs);
+        if (!peerMemory.rawBars.isEmpty() && specs.stream().noneMatch(ServeCommand::wantsPeerMemory)) {
+            throw new IllegalArgumentException(
+                    "--allow-raw-bar offers peer memory that no --ns asks for: add ,p2pmem=1 or ,p2pmem=BDF to one");
+        }
         device.check();
         TargetOptions options = TargetOptions.builder()
                 .inCapsuleDataBytes(inCapsuleDataBytes())
@@ -132,7 +145,7 @@ final class ServeCommand implements Callable<Integer> {
         CountDownLatch stop = new CountDownLatch(1);
         List<Device> devices = new ArrayList<>();
         try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
-            serve(options, subsystem, ports, devices, stop);
+            serve(builder(options, subsystem, specs), subsystem, ports, devices, stop);
         } finally {
             devices.forEach(Device::close);
         }
@@ -150,11 +163,7 @@ final class ServeCommand implements Callable<Integer> {
     private Map<InetAddress, List<InetSocketAddress>> ports() throws IOException {
         Map<InetAddress, List<InetSocketAddress>> ports = new LinkedHashMap<>();
         for (String text : listen) {
-            InetSocketAddress address = Addresses.parse(text);
-            if (address.getAddress().isAnyLocalAddress()) {
-                throw new IllegalArgumentException("--listen needs an address of this machine, not " + text
-                        + ": an RDMA device answers to one address");
-            }
+            InetSocketAddress address = Addresses.parseListen(text);
             ports.computeIfAbsent(address.getAddress(), a -> new ArrayList<>()).add(address);
         }
         if (device.pcapFile != null && ports.size() > 1) {
@@ -179,14 +188,30 @@ final class ServeCommand implements Callable<Integer> {
         }
     }
 
+    private Target.Builder builder(TargetOptions options, Subsystem subsystem, List<NamespaceSpec> specs)
+            throws IOException {
+        Target.Builder builder = Target.builder().options(options).subsystem(subsystem);
+        if (specs.stream().anyMatch(ServeCommand::wantsPeerMemory)) {
+            builder.peerMemory(peerMemory.provider());
+        }
+        return builder;
+    }
+
+    private static boolean wantsPeerMemory(NamespaceSpec spec) {
+        return spec.peerMemory().kind() != PeerMemoryChoice.Kind.OFF;
+    }
+
+    private static boolean wantsPeerMemory(Namespace namespace) {
+        return namespace.peerMemory().kind() != PeerMemoryChoice.Kind.OFF;
+    }
+
     private void serve(
-            TargetOptions options,
+            Target.Builder builder,
             Subsystem subsystem,
             Map<InetAddress, List<InetSocketAddress>> ports,
             List<Device> devices,
             CountDownLatch stop)
             throws IOException {
-        Target.Builder builder = Target.builder().options(options).subsystem(subsystem);
         for (Map.Entry<InetAddress, List<InetSocketAddress>> entry : ports.entrySet()) {
             Device opened = Device.open(
                     device.provider,
@@ -203,6 +228,9 @@ final class ServeCommand implements Callable<Integer> {
             stop.await();
             if (Verbosity.of(spec.commandLine())) {
                 out.println(describe(target.statistics()));
+                if (subsystem.namespaces().stream().anyMatch(ServeCommand::wantsPeerMemory)) {
+                    out.println(describe(target.peerMemoryStatistics()));
+                }
                 devices.forEach(opened -> out.println(
                         "device " + AddressText.of(opened.attributes().localAddress()) + ": "
                                 + Counters.line(opened.counters())));
@@ -225,6 +253,16 @@ final class ServeCommand implements Callable<Integer> {
                 .distinct()
                 .collect(Collectors.joining("; "));
         return "listening on " + where + " (" + how + "), subsystem " + subsystem.nqn() + ", namespaces " + what;
+    }
+
+    private static String describe(PeerMemoryStatistics s) {
+        String fallbacks = s.fallbacks().entrySet().stream()
+                .sorted(Map.Entry.comparingByKey())
+                .map(entry ->
+                        entry.getKey().toString().toLowerCase(Locale.ROOT).replace('_', ' ') + " " + entry.getValue())
+                .collect(Collectors.joining(", "));
+        return "peer memory: " + Sizes.format(s.bytes()) + " in " + s.buffers() + " buffers, lost " + s.lost()
+                + "; system memory instead: " + fallbacks;
     }
 
     private static String describe(TargetStatistics s) {
