@@ -171,6 +171,12 @@ public class PostBenchmark {
         }
 
         @Override
+        public boolean onDemandPayload(MemorySegment source, long offset, int lengthBytes) {
+            payload(source, offset, lengthBytes);
+            return true;
+        }
+
+        @Override
         public void end() {
             lengths[count++] = at + RocePacket.padCount(at);
         }

@@ -14,11 +14,12 @@ import org.nvmf4j.roce.wire.Icrc;
 import org.nvmf4j.roce.wire.PacketSink;
 import org.nvmf4j.roce.wire.RocePacket;
 import org.nvmf4j.verbs.FaultOptions;
+import org.nvmf4j.verbs.OnDemandMemory;
 
 /**
- * The packets that one vector sends at a time. Headers, padding, ICRC and small payloads lie in a memory area of the batch; larger
- * payloads are named where they are, and the kernel gathers them. Packets of one length that follow each other to one peer become one
- * message, whose n-th datagram has IPv4 identification n: the ICRC is computed with that.
+ * The packets that one vector sends at a time. Headers, padding, ICRC, small payloads and those that may vanish lie in a memory area
+ * of the batch; other payloads are named where they are, and the kernel gathers them. Packets of one length that follow each other to
+ * one peer become one message, whose n-th datagram has IPv4 identification n: the ICRC is computed with that.
  *
  * <p>With a tap or faults every packet is assembled in the area. Confined to the lane; nothing is allocated per packet.
  */
@@ -158,16 +159,32 @@ final class TransmitBatch implements PacketSink {
 
     @Override
     public void payload(MemorySegment source, long offset, int lengthBytes) {
-        if (lengthBytes > missingBytes) {
-            throw new IllegalStateException("more payload than was announced");
-        }
-        missingBytes -= lengthBytes;
+        take(lengthBytes);
         if (lengthBytes <= copyBytes) {
             MemorySegment.copy(source, offset, area, fill, lengthBytes);
             extend(lengthBytes);
         } else {
             piece(source, offset, lengthBytes);
         }
+    }
+
+    /** Neither the CRC nor the kernel could bear the loss of such memory: it is copied here, where it is noticed. */
+    @Override
+    public boolean onDemandPayload(MemorySegment source, long offset, int lengthBytes) {
+        take(lengthBytes);
+        if (!OnDemandMemory.copy(source, offset, area, fill, lengthBytes)) {
+            fill = start;
+            return false;
+        }
+        extend(lengthBytes);
+        return true;
+    }
+
+    private void take(int lengthBytes) {
+        if (lengthBytes > missingBytes) {
+            throw new IllegalStateException("more payload than was announced");
+        }
+        missingBytes -= lengthBytes;
     }
 
     /** Makes the next bytes of the area part of the packet. */

@@ -49,7 +49,7 @@ final class Side implements ConnectionHandler, CompletionHandler {
         this.vector = vector;
         ProtectionDomain domain = device.allocateProtectionDomain();
         memory = arena.allocate(memoryBytes, 64);
-        region = domain.register(memory, EnumSet.allOf(AccessFlag.class));
+        region = domain.register(memory, EnumSet.complementOf(EnumSet.of(AccessFlag.ON_DEMAND)));
         completions = device.createCompletionQueue(4 * DEPTH, vector);
         queuePair = device.createQueuePair(
                 domain, new QueuePairOptions(completions, completions, DEPTH, DEPTH, 4, 64, null));

@@ -10,6 +10,9 @@ public enum AccessFlag {
     REMOTE_WRITE,
     /** The peer may read by RDMA READ. */
     REMOTE_READ,
-    /** The memory may be taken away while it is registered; work requests on it then fail instead of the process. */
+    /**
+     * The memory may be taken away while it is registered; work requests on it then fail instead of the process. A software provider
+     * pays for it with one more copy of what it sends.
+     */
     ON_DEMAND
 }

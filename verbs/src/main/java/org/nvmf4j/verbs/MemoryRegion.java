@@ -21,6 +21,11 @@ public interface MemoryRegion extends AutoCloseable {
     /** The key for the peer; 0 while invalid (no remote right, or invalidated by the peer). */
     int rkey();
 
+    /** Whether the memory may be taken away: then the CPU must touch it by {@link OnDemandMemory} only. */
+    default boolean isOnDemand() {
+        return false;
+    }
+
     /**
      * Gives the region another rkey and makes the old one invalid, as a fast registration does; needed after the peer
      * invalidated it.

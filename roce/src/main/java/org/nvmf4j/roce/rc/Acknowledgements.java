@@ -179,7 +179,7 @@ final class Acknowledgements {
         }
         boolean room = reads.transmit(sink);
         if (reads.failedPsn() >= 0) {
-            onFatal(reads.failedPsn(), AethSyndrome.NAK_REMOTE_ACCESS_ERROR);
+            onFatal(reads.failedPsn(), reads.failedSyndrome());
             context.fail();
         }
         return room;

@@ -48,6 +48,7 @@ final class ReadResponses {
     private long end;
 
     private long failedPsn = NONE;
+    private int failedSyndrome;
 
     ReadResponses(RcContext context) {
         this.context = context;
@@ -229,8 +230,9 @@ final class ReadResponses {
         if (first || last) {
             Aeth.write(header, at + Bth.LENGTH, AethSyndrome.ACK, context.reportMsn(msns[i]));
         }
-        if (region != null) {
-            sink.payload(region.segment(), address - region.address(), payload);
+        if (region != null && !RegionAccess.gather(region, address, payload, sink)) {
+            fail(i, psn, AethSyndrome.NAK_REMOTE_OPERATIONAL_ERROR);
+            return true;
         }
         sink.end();
         context.statistics.packetsSent++;
@@ -240,17 +242,28 @@ final class ReadResponses {
 
     /** A repeated request may be a stray from before the memory was taken back: it must not cost the connection. */
     private void failOrForget(int i, long psn) {
-        nextPsns[i] = endPsns[i];
         if (repeats[i]) {
+            nextPsns[i] = endPsns[i];
             context.statistics.badPackets++;
         } else {
-            failedPsn = psn;
-            dropPending();
+            fail(i, psn, AethSyndrome.NAK_REMOTE_ACCESS_ERROR);
         }
     }
 
-    /** PSN of the response whose memory check failed, which ends the connection, or −1. */
+    private void fail(int i, long psn, int syndrome) {
+        nextPsns[i] = endPsns[i];
+        failedPsn = psn;
+        failedSyndrome = syndrome;
+        dropPending();
+    }
+
+    /** PSN of the response whose memory cannot be read, which ends the connection, or −1. */
     long failedPsn() {
         return failedPsn;
+    }
+
+    /** The NAK that says why. */
+    int failedSyndrome() {
+        return failedSyndrome;
     }
 }

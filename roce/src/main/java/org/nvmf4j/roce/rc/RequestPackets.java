@@ -11,6 +11,15 @@ import org.nvmf4j.verbs.WorkOpcode;
 
 /** Cuts send work requests into packets at the path MTU. A packet depends on its request and its PSN alone. */
 final class RequestPackets {
+    /** What became of a packet. */
+    enum Emission {
+        SENT,
+        /** The sink takes no more now. */
+        NO_ROOM,
+        /** The request's memory must not, or cannot, be used any more. */
+        NO_MEMORY
+    }
+
     private final RcContext context;
     private final SendQueue queue;
 
@@ -33,12 +42,12 @@ final class RequestPackets {
         return queue.readable(request, payloadOffset(request, psn), payloadBytes(request, psn));
     }
 
-    /** Emits the packet of a SEND or RDMA WRITE; false if there is no room. */
-    boolean data(long request, long psn, boolean ackRequest, PacketSink sink) {
+    /** Emits the packet of a SEND or RDMA WRITE that is {@link #readable}. */
+    Emission data(long request, long psn, boolean ackRequest, PacketSink sink) {
         int opcode = opcode(request, psn);
         int payload = payloadBytes(request, psn);
         if (!sink.begin(Opcode.headerBytes(opcode), payload)) {
-            return false;
+            return Emission.NO_ROOM;
         }
         MemorySegment header = sink.headerSegment();
         long at = sink.headerOffset();
@@ -50,15 +59,17 @@ final class RequestPackets {
         } else if ((flags & Opcode.HAS_IETH) != 0) {
             Ieth.write(header, at + Opcode.secondExtensionOffset(opcode), queue.rkey(request));
         }
-        queue.gather(request, payloadOffset(request, psn), payload, sink);
+        if (!queue.gather(request, payloadOffset(request, psn), payload, sink)) {
+            return Emission.NO_MEMORY;
+        }
         end(sink);
-        return true;
+        return Emission.SENT;
     }
 
-    /** Emits an RDMA READ request for what is missing from {@code psn} on; false if there is no room. */
-    boolean read(long request, long psn, PacketSink sink) {
+    /** Emits an RDMA READ request for what is missing from {@code psn} on. */
+    Emission read(long request, long psn, PacketSink sink) {
         if (!sink.begin(Opcode.headerBytes(Opcode.RC_READ_REQUEST), 0)) {
-            return false;
+            return Emission.NO_ROOM;
         }
         MemorySegment header = sink.headerSegment();
         long at = sink.headerOffset();
@@ -67,7 +78,7 @@ final class RequestPackets {
         int rest = (int) (queue.lengthBytes(request) - done);
         Reth.write(header, at + Bth.LENGTH, queue.remoteAddress(request) + done, queue.rkey(request), rest);
         end(sink);
-        return true;
+        return Emission.SENT;
     }
 
     private void writeBth(MemorySegment header, long at, int opcode, int padCount, boolean ackRequest, long psn) {

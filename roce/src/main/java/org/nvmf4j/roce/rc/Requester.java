@@ -2,6 +2,7 @@ package org.nvmf4j.roce.rc;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.roce.rc.RequestPackets.Emission;
 import org.nvmf4j.roce.wire.Aeth;
 import org.nvmf4j.roce.wire.AethSyndrome;
 import org.nvmf4j.roce.wire.Bth;
@@ -71,8 +72,9 @@ final class Requester {
     void post(SendWorkRequest first) {
         queue.check(first);
         for (@Nullable SendWorkRequest request = first; request != null; request = request.next()) {
-            if (!queue.take(request)) {
-                setBarrier(queue.tail() - 1, WorkCompletionStatus.LOCAL_LENGTH_ERROR);
+            WorkCompletionStatus status = queue.take(request);
+            if (status != WorkCompletionStatus.SUCCESS) {
+                setBarrier(queue.tail() - 1, status);
             } else if (request.opcode() == WorkOpcode.RDMA_READ && initiatorDepth == 0) {
                 setBarrier(queue.tail() - 1, WorkCompletionStatus.LOCAL_QP_OPERATION_ERROR);
             }
@@ -121,22 +123,27 @@ final class Requester {
     boolean transmit(PacketSink sink, long nowNanos) {
         while (wantsTransmit()) {
             boolean read = queue.isRead(sendRequest);
-            if (!locallyAllowed(read)) {
-                setBarrier(sendRequest, WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
-                failAtBarrier();
-            } else if (read
-                    ? !packets.read(sendRequest, next, sink)
-                    : !packets.data(sendRequest, next, askAck(), sink)) {
-                return false;
-            } else {
-                advance(read, nowNanos);
+            switch (emit(read, sink)) {
+                case SENT -> advance(read, nowNanos);
+                case NO_MEMORY -> {
+                    setBarrier(sendRequest, WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
+                    failAtBarrier();
+                }
+                case NO_ROOM -> {
+                    return false;
+                }
             }
         }
         return true;
     }
 
-    private boolean locallyAllowed(boolean read) {
-        return read ? queue.writable(sendRequest) : packets.readable(sendRequest, next);
+    private Emission emit(boolean read, PacketSink sink) {
+        if (read) {
+            return queue.writable(sendRequest) ? packets.read(sendRequest, next, sink) : Emission.NO_MEMORY;
+        }
+        return packets.readable(sendRequest, next)
+                ? packets.data(sendRequest, next, askAck(), sink)
+                : Emission.NO_MEMORY;
     }
 
     /** Whether the packet at {@code next} asks for an acknowledgement: each message's last, in between now and then. */

@@ -173,7 +173,10 @@ final class Responder {
                 return false;
             }
             long from = offset + Opcode.headerBytes(opcode);
-            MemorySegment.copy(packet, from, region.segment(), writeAddress - region.address(), payloadBytes);
+            if (!RegionAccess.scatter(region, writeAddress, packet, from, payloadBytes)) {
+                nak(AethSyndrome.NAK_REMOTE_OPERATIONAL_ERROR);
+                return false;
+            }
         }
         writeAddress += payloadBytes;
         writeLeft -= payloadBytes;

@@ -66,8 +66,12 @@ final class ScatterGather {
         return true;
     }
 
-    /** Names the message's bytes from {@code offset} to the sink; {@link #allows} must have allowed them just before. */
-    void gather(RcContext context, int slot, long offset, int length, PacketSink sink) {
+    /**
+     * Names the message's bytes from {@code offset} to the sink; {@link #allows} must have allowed them just before.
+     *
+     * @return false if memory was taken away; the packet is dropped
+     */
+    boolean gather(RcContext context, int slot, long offset, int length, PacketSink sink) {
         long skip = offset;
         int left = length;
         for (int at = slot * maxSge; left > 0; at++) {
@@ -81,16 +85,19 @@ final class ScatterGather {
             if (region == null) {
                 throw new IllegalStateException("a memory region was closed while a packet was made from it");
             }
-            sink.payload(region.segment(), address - region.address(), piece);
+            if (!RegionAccess.gather(region, address, piece, sink)) {
+                return false;
+            }
             left -= piece;
             skip = 0;
         }
+        return true;
     }
 
     /**
      * Writes bytes to the message from {@code offset}, which must lie inside the list.
      *
-     * @return false if a key, domain, range or right was wrong; nothing outside registered memory was written
+     * @return false if a key, domain, range or right was wrong, or memory was taken away; nothing outside registered memory was written
      */
     boolean scatter(RcContext context, int slot, long offset, MemorySegment source, long sourceOffset, int length) {
         long skip = offset;
@@ -103,10 +110,9 @@ final class ScatterGather {
             int piece = (int) Math.min(length - done, lengths[at] - skip);
             long address = addresses[at] + skip;
             MemoryRegion region = context.memory.local(context.domain, lkeys[at], address, piece, true);
-            if (region == null) {
+            if (region == null || !RegionAccess.scatter(region, address, source, sourceOffset + done, piece)) {
                 return false;
             }
-            MemorySegment.copy(source, sourceOffset + done, region.segment(), address - region.address(), piece);
             done += piece;
             skip = 0;
         }

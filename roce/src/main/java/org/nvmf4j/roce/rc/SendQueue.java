@@ -84,9 +84,10 @@ final class SendQueue {
     /**
      * Takes one request that {@link #check} has seen.
      *
-     * @return false if its message is too long: it takes one PSN and must not be sent
+     * @return if not {@link WorkCompletionStatus#SUCCESS}, why it must not be sent: its message is too long, which then takes one PSN, or
+     *     memory that was to go inline is gone
      */
-    boolean take(SendWorkRequest request) {
+    WorkCompletionStatus take(SendWorkRequest request) {
         long length = request.lengthBytes();
         boolean fits = length <= MAX_MESSAGE_BYTES;
         int slot = index(tail);
@@ -99,22 +100,15 @@ final class SendQueue {
         rkeys[slot] = request.opcode() == WorkOpcode.SEND_WITH_INVALIDATE ? request.invalidateRkey() : request.rkey();
         firstPsns[slot] = nextPsn;
         packets[slot] = context.packets(lengths[slot]);
-        if (request.inline()) {
-            copyInline(slot, request);
-        } else {
+        WorkCompletionStatus status = fits ? WorkCompletionStatus.SUCCESS : WorkCompletionStatus.LOCAL_LENGTH_ERROR;
+        if (!request.inline()) {
             sges.take(slot, request);
+        } else if (!context.memory.copyInline(request, inlineStorage, (long) slot * inlineBytes)) {
+            status = WorkCompletionStatus.LOCAL_PROTECTION_ERROR;
         }
         nextPsn += packets[slot];
         tail++;
-        return fits;
-    }
-
-    private void copyInline(int slot, SendWorkRequest request) {
-        long to = (long) slot * inlineBytes;
-        for (int i = 0; i < request.sgeCount(); i++) {
-            MemorySegment.copy(request.sgeSegment(i), request.sgeOffset(i), inlineStorage, to, request.sgeLength(i));
-            to += request.sgeLength(i);
-        }
+        return status;
     }
 
     private int index(long request) {
@@ -179,16 +173,16 @@ final class SendQueue {
         return sges.allows(context, slot, 0, lengths[slot], true);
     }
 
-    /** Names bytes of the message to the sink; {@link #readable} must have allowed it just before. */
-    void gather(long request, long offset, int length, PacketSink sink) {
+    /** Names bytes of the message to the sink, if {@link #readable} has allowed it just before; see {@link ScatterGather#gather}. */
+    boolean gather(long request, long offset, int length, PacketSink sink) {
         int slot = index(request);
         if (inline[slot]) {
             if (length > 0) {
                 sink.payload(inlineStorage, (long) slot * inlineBytes + offset, length);
             }
-        } else {
-            sges.gather(context, slot, offset, length, sink);
+            return true;
         }
+        return sges.gather(context, slot, offset, length, sink);
     }
 
     /** Writes bytes that an RDMA READ brought; see {@link ScatterGather#scatter}. */

@@ -24,6 +24,13 @@ public interface PacketSink {
     /** The next piece of the payload; the bytes must not change before the batch has been sent. */
     void payload(MemorySegment source, long offset, int lengthBytes);
 
+    /**
+     * The next piece of the payload, from memory that may be taken away: it has been copied when this returns.
+     *
+     * @return false if the memory is gone: the packet is dropped, and the next thing to do is to begin another
+     */
+    boolean onDemandPayload(MemorySegment source, long offset, int lengthBytes);
+
     /** Ends the packet: all headers and the announced payload are there. */
     void end();
 }

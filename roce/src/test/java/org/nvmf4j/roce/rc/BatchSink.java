@@ -19,6 +19,7 @@ final class BatchSink implements PacketSink {
     private int headerLength;
     private int payloadLength;
     private int payloadDone = -1;
+    private boolean vanished;
 
     BatchSink(Arena arena, int capacity) {
         buffer = arena.allocate((long) capacity * STRIDE, 64);
@@ -29,6 +30,11 @@ final class BatchSink implements PacketSink {
     /** Limits how many packets fit. */
     void room(int packets) {
         room = Math.min(packets, lengths.length);
+    }
+
+    /** Has memory that may be taken away be gone from now on. */
+    void vanish() {
+        vanished = true;
     }
 
     void clear() {
@@ -82,6 +88,16 @@ final class BatchSink implements PacketSink {
         require(payloadDone >= 0 && lengthBytes > 0 && payloadDone + lengthBytes <= payloadLength, "payload too long");
         MemorySegment.copy(source, offset, buffer, offset(count) + headerLength + payloadDone, lengthBytes);
         payloadDone += lengthBytes;
+    }
+
+    @Override
+    public boolean onDemandPayload(MemorySegment source, long offset, int lengthBytes) {
+        if (vanished) {
+            payloadDone = -1;
+            return false;
+        }
+        payload(source, offset, lengthBytes);
+        return true;
     }
 
     @Override

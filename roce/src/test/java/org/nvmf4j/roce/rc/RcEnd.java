@@ -20,7 +20,7 @@ import org.nvmf4j.verbs.spi.MemoryTable;
 
 /** One queue pair with a memory table of its own, for tests. Time is what a test sets. */
 final class RcEnd {
-    static final Set<AccessFlag> ALL_RIGHTS = EnumSet.allOf(AccessFlag.class);
+    static final Set<AccessFlag> ALL_RIGHTS = EnumSet.complementOf(EnumSet.of(AccessFlag.ON_DEMAND));
 
     /** A completion that came. */
     record Completion(long id, WorkCompletionStatus status, WorkOpcode opcode, int length, int invalidatedRkey) {}

@@ -184,6 +184,23 @@ class ReadResponseTest {
         assertThat(end.queuePair.state()).isEqualTo(QueuePairState.READY_TO_SEND);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void refusesMemoryThatIsGoneAlsoToARepeatedRead(boolean repeated) {
+        MemoryRegion fleeting =
+                end.register(end.arena.allocate(MTU), Set.of(AccessFlag.REMOTE_READ, AccessFlag.ON_DEMAND));
+        Packet request = request(Opcode.RC_READ_REQUEST, 0, 0).reth(fleeting.address(), fleeting.rkey(), MTU);
+        if (repeated) {
+            end.receive(request);
+            assertThat(transmitted()).containsExactly("only 0 msn 1");
+        }
+        end.sink.vanish();
+        end.receive(request);
+        assertThat(transmitted())
+                .containsExactly(AethSyndrome.words(AethSyndrome.NAK_REMOTE_OPERATIONAL_ERROR) + " 0 msn 1");
+        assertThat(end.queuePair.state()).isEqualTo(QueuePairState.ERROR);
+    }
+
     @Test
     void survivesAStrayReadForMemoryThatWasTakenBack() {
         read(0, 0, MTU);

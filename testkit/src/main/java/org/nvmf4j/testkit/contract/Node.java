@@ -6,12 +6,14 @@ import java.util.List;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
 
 /** A device, a protection domain, and all endpoints and memory that a test made on it. */
 final class Node {
-    static final EnumSet<AccessFlag> ALL = EnumSet.allOf(AccessFlag.class);
+    /** Every right. */
+    static final EnumSet<AccessFlag> ALL = EnumSet.complementOf(EnumSet.of(AccessFlag.ON_DEMAND));
 
     final Device device;
     final ProtectionDomain domain;
@@ -55,6 +57,13 @@ final class Node {
 
     RegisteredMemory memory(ProtectionDomain of, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
         RegisteredMemory memory = new RegisteredMemory(of, bytes, access);
+        memories.add(memory);
+        return memory;
+    }
+
+    /** A region that somebody else registered, from now on this node's to close. */
+    RegisteredMemory memory(MemoryRegion region) {
+        RegisteredMemory memory = new RegisteredMemory(region);
         memories.add(memory);
         return memory;
     }

@@ -25,6 +25,7 @@ public abstract class ProviderContractTest
                 ReceiverNotReadyContract,
                 RemoteAccessContract,
                 LocalAccessContract,
+                OnDemandContract,
                 InvalidateContract,
                 QueueContract,
                 ErrorStateContract,

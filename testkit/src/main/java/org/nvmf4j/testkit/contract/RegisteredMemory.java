@@ -6,26 +6,35 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.testkit.GuardedMemory;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
 
-/** Registered memory between two zones that are not registered and that nobody may touch. */
+/** Registered memory, usually between two zones that are not registered and that nobody may touch. */
 final class RegisteredMemory implements AutoCloseable {
     private static final int GUARD_BYTES = 4096;
     /** What fresh registered memory holds. */
     private static final byte FRESH = 0x5a;
 
-    private final GuardedMemory memory;
+    private final @Nullable GuardedMemory memory;
     private final MemorySegment inner;
     private final MemoryRegion region;
 
     RegisteredMemory(ProtectionDomain domain, long bytes, EnumSet<AccessFlag> access) throws VerbsException {
-        memory = new GuardedMemory(Arena.ofAuto(), bytes, GUARD_BYTES);
-        inner = memory.segment().fill(FRESH);
+        GuardedMemory guarded = new GuardedMemory(Arena.ofAuto(), bytes, GUARD_BYTES);
+        memory = guarded;
+        inner = guarded.segment().fill(FRESH);
         region = domain.register(inner, access);
+    }
+
+    /** Memory that is registered already, without guards. */
+    RegisteredMemory(MemoryRegion region) {
+        memory = null;
+        inner = region.segment();
+        this.region = region;
     }
 
     MemoryRegion region() {
@@ -79,7 +88,9 @@ final class RegisteredMemory implements AutoCloseable {
     }
 
     void assertGuards() {
-        memory.check();
+        if (memory != null) {
+            memory.check();
+        }
     }
 
     @Override

@@ -200,7 +200,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
                     "the send queue has room for " + sends.free() + " more work requests, not " + count);
         }
         for (SendWorkRequest request = first; request != null; request = request.next()) {
-            sends.post(request);
+            sends.post(vector.device().memory(), request);
         }
         schedule();
         return null;
@@ -344,9 +344,10 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         if (bytes > MAX_MESSAGE_BYTES) {
             return LOCAL_LENGTH_ERROR;
         }
-        return request.inline || request.sges.resolve(vector.device().memory(), domain, bytes, read)
-                ? SUCCESS
-                : LOCAL_PROTECTION_ERROR;
+        boolean allowed = request.inline
+                ? !request.vanished
+                : request.sges.resolve(vector.device().memory(), domain, bytes, read);
+        return allowed ? SUCCESS : LOCAL_PROTECTION_ERROR;
     }
 
     /** A peer that is gone did not answer in as long as a NIC would have retried. */

@@ -31,6 +31,8 @@ final class Responder {
     private boolean waitsForReceive;
     private boolean rnrRetriesOver;
     private boolean peerFailed;
+    /** Whether it failed by memory of its own, of which a responder would not hear. */
+    private boolean peersOwnFault;
 
     /** What became of the receive that the present request took: none taken, or its status and what to say. */
     private boolean receiveTaken;
@@ -83,7 +85,7 @@ final class Responder {
         if (served > 0) {
             peer.ring();
         }
-        if (peerFailed && !rnrRetriesOver) {
+        if (peerFailed && !rnrRetriesOver && !peersOwnFault) {
             own.toError();
         }
         return served;
@@ -121,6 +123,7 @@ final class Responder {
             receiveStatus = LOCAL_PROTECTION_ERROR;
         }
         peerFailed = status != SUCCESS;
+        peersOwnFault = status == LOCAL_PROTECTION_ERROR;
         sends.leave(request, status);
         if (receiveTaken) {
             own.completeReceive(own.receives().remove(), receiveStatus, receivedBytes, invalidatedRkey);
@@ -161,7 +164,11 @@ final class Responder {
             }
             invalidatedRkey = request.invalidateRkey;
         }
-        request.sges.copyTo(room);
+        if (!request.sges.copyTo(room)) {
+            receiveTaken = request.sges.isThere();
+            receiveStatus = LOCAL_PROTECTION_ERROR;
+            return receiveTaken ? REMOTE_OPERATION_ERROR : LOCAL_PROTECTION_ERROR;
+        }
         receivedBytes = (int) bytes;
         return SUCCESS;
     }
@@ -177,11 +184,10 @@ final class Responder {
             return REMOTE_ACCESS_ERROR;
         }
         long offset = request.remoteAddress - region.address();
-        if (write) {
-            request.sges.gatherTo(region.segment(), offset);
-        } else {
-            request.sges.scatterFrom(region.segment(), offset);
+        boolean done = write ? request.sges.gatherTo(region, offset) : request.sges.scatterFrom(region, offset);
+        if (done) {
+            return SUCCESS;
         }
-        return SUCCESS;
+        return request.sges.isThere() ? REMOTE_OPERATION_ERROR : LOCAL_PROTECTION_ERROR;
     }
 }

@@ -3,6 +3,7 @@ package org.nvmf4j.verbs.loopback;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.OnDemandMemory;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.WorkRequest;
 import org.nvmf4j.verbs.spi.MemoryTable;
@@ -12,6 +13,8 @@ import org.nvmf4j.verbs.spi.MemoryTable;
  * per slot of a queue.
  */
 final class ScatterGatherList {
+    private static final int PAGE_BYTES = 4096;
+
     private final long[] addresses;
     private final int[] lengths;
     private final int[] lkeys;
@@ -19,6 +22,8 @@ final class ScatterGatherList {
     private final long[] offsets;
     private int count;
     private long totalBytes;
+    /** Whether some of the memory may have been taken away. */
+    private boolean onDemand;
 
     ScatterGatherList(int maxSge) {
         addresses = new long[maxSge];
@@ -44,18 +49,19 @@ final class ScatterGatherList {
         }
     }
 
-    /** Copies a work request's data to {@code offset} of a segment, which becomes the only element. */
-    void takeInline(WorkRequest request, MemorySegment room, long offset) {
-        long to = offset;
-        for (int i = 0; i < request.sgeCount(); i++) {
-            MemorySegment.copy(request.sgeSegment(i), request.sgeOffset(i), room, to, request.sgeLength(i));
-            to += request.sgeLength(i);
-        }
+    /**
+     * Copies a work request's data to {@code offset} of a segment, which becomes the only element.
+     *
+     * @return false if the data is gone
+     */
+    boolean takeInline(MemoryTable memory, WorkRequest request, MemorySegment room, long offset) {
         count = 1;
-        totalBytes = to - offset;
+        onDemand = false;
+        totalBytes = request.lengthBytes();
         segments[0] = room;
         offsets[0] = offset;
         lengths[0] = (int) totalBytes;
+        return memory.copyInline(request, room, offset);
     }
 
     /**
@@ -66,6 +72,7 @@ final class ScatterGatherList {
      */
     boolean resolve(MemoryTable memory, ProtectionDomain domain, long bytes, boolean write) {
         long left = bytes;
+        onDemand = false;
         for (int i = 0; i < count && left > 0; i++) {
             if (lengths[i] != 0) {
                 MemoryRegion region = memory.local(domain, lkeys[i], addresses[i], lengths[i], write);
@@ -74,32 +81,65 @@ final class ScatterGatherList {
                 }
                 segments[i] = region.segment();
                 offsets[i] = addresses[i] - region.address();
+                onDemand |= region.isOnDemand();
                 left -= lengths[i];
             }
         }
         return true;
     }
 
-    /** Writes all of this list's data to one place. */
-    void gatherTo(MemorySegment to, long offset) {
+    /** Writes all of this list's data to one place; false if memory of either is gone. */
+    boolean gatherTo(MemoryRegion to, long offset) {
+        boolean guarded = onDemand || to.isOnDemand();
         long at = offset;
         for (int i = 0; i < count; i++) {
-            MemorySegment.copy(segments[i], offsets[i], to, at, lengths[i]);
+            if (!copy(guarded, segments[i], offsets[i], to.segment(), at, lengths[i])) {
+                return false;
+            }
             at += lengths[i];
         }
+        return true;
     }
 
-    /** Fills all of this list from one place. */
-    void scatterFrom(MemorySegment from, long offset) {
+    /** Fills all of this list from one place; false if memory of either is gone. */
+    boolean scatterFrom(MemoryRegion from, long offset) {
+        boolean guarded = onDemand || from.isOnDemand();
         long at = offset;
         for (int i = 0; i < count; i++) {
-            MemorySegment.copy(from, at, segments[i], offsets[i], lengths[i]);
+            if (!copy(guarded, from.segment(), at, segments[i], offsets[i], lengths[i])) {
+                return false;
+            }
             at += lengths[i];
         }
+        return true;
     }
 
-    /** Writes all of this list's data to the beginning of another, which has room for it. */
-    void copyTo(ScatterGatherList to) {
+    private static boolean copy(
+            boolean guarded, MemorySegment from, long fromOffset, MemorySegment to, long toOffset, long bytes) {
+        if (guarded) {
+            return OnDemandMemory.copy(from, fromOffset, to, toOffset, bytes);
+        }
+        MemorySegment.copy(from, fromOffset, to, toOffset, bytes);
+        return true;
+    }
+
+    /** After a copy that failed: whether all of this list's memory is still there, so that the other side's is not. */
+    boolean isThere() {
+        MemorySegment seen = MemorySegment.ofArray(new byte[PAGE_BYTES]);
+        for (int i = 0; onDemand && i < count; i++) {
+            for (int at = 0; at < lengths[i]; at += PAGE_BYTES) {
+                int bytes = Math.min(PAGE_BYTES, lengths[i] - at);
+                if (!OnDemandMemory.copy(segments[i], offsets[i] + at, seen, 0, bytes)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Writes all of this list's data to the beginning of another, which has room for it; false if memory of either is gone. */
+    boolean copyTo(ScatterGatherList to) {
+        boolean guarded = onDemand || to.onDemand;
         int t = 0;
         long filled = 0;
         for (int i = 0; i < count; i++) {
@@ -111,10 +151,13 @@ final class ScatterGatherList {
                     continue;
                 }
                 long n = Math.min(lengths[i] - taken, to.lengths[t] - filled);
-                MemorySegment.copy(segments[i], offsets[i] + taken, to.segments[t], to.offsets[t] + filled, n);
+                if (!copy(guarded, segments[i], offsets[i] + taken, to.segments[t], to.offsets[t] + filled, n)) {
+                    return false;
+                }
                 taken += n;
                 filled += n;
             }
         }
+        return true;
     }
 }

@@ -7,6 +7,7 @@ import java.lang.invoke.VarHandle;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
+import org.nvmf4j.verbs.spi.MemoryTable;
 
 /**
  * The send queue of one queue pair: a ring of requests between two lanes. The requester, its owner, posts and {@linkplain #publish
@@ -44,6 +45,9 @@ final class SendQueue {
         WorkOpcode opcode = WorkOpcode.SEND;
         boolean signaled;
         boolean inline;
+        /** Whether the data was gone when it was to be copied. */
+        boolean vanished;
+
         long remoteAddress;
         int rkey;
         int invalidateRkey;
@@ -98,7 +102,7 @@ final class SendQueue {
     }
 
     /** Takes a copy of a work request; on the requester's lane. */
-    void post(SendWorkRequest from) {
+    void post(MemoryTable memory, SendWorkRequest from) {
         Request request = request(posted);
         request.id = from.id();
         request.opcode = from.opcode();
@@ -107,9 +111,8 @@ final class SendQueue {
         request.remoteAddress = from.remoteAddress();
         request.rkey = from.rkey();
         request.invalidateRkey = from.invalidateRkey();
-        if (request.inline) {
-            request.sges.takeInline(from, inlineMemory, request.inlineOffset);
-        } else {
+        request.vanished = request.inline && !request.sges.takeInline(memory, from, inlineMemory, request.inlineOffset);
+        if (!request.inline) {
             request.sges.takeReferences(from);
         }
         posted++;

@@ -8,8 +8,10 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
+import org.nvmf4j.verbs.OnDemandMemory;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.WorkRequest;
 
 /**
  * The registrations of a software device, and the checks that hardware makes before it touches memory. A key is a 16-bit index
@@ -105,6 +107,27 @@ public final class MemoryTable {
         return true;
     }
 
+    /**
+     * Copies a work request's data, as a device does at once with what is inline, whose keys need not be valid.
+     *
+     * @return false if some of it is {@link AccessFlag#ON_DEMAND} and gone
+     */
+    public boolean copyInline(WorkRequest request, MemorySegment to, long offset) {
+        long at = offset;
+        for (int i = 0; i < request.sgeCount(); i++) {
+            MemorySegment from = request.sgeSegment(i);
+            int length = request.sgeLength(i);
+            Region region = regionAt(request.sgeLkey(i));
+            if (region == null || !region.onDemand) {
+                MemorySegment.copy(from, request.sgeOffset(i), to, at, length);
+            } else if (!OnDemandMemory.copy(from, request.sgeOffset(i), to, at, length)) {
+                return false;
+            }
+            at += length;
+        }
+        return true;
+    }
+
     private @Nullable Region regionAt(int key) {
         @Nullable Region[] current = regions;
         int index = key >>> 16;
@@ -132,6 +155,7 @@ public final class MemoryTable {
         private final boolean localWrite;
         private final boolean remoteWrite;
         private final boolean remoteRead;
+        private final boolean onDemand;
         private final int index;
         private final int lkey;
         private volatile int rkey;
@@ -144,6 +168,7 @@ public final class MemoryTable {
             this.localWrite = access.contains(AccessFlag.LOCAL_WRITE);
             this.remoteWrite = access.contains(AccessFlag.REMOTE_WRITE);
             this.remoteRead = access.contains(AccessFlag.REMOTE_READ);
+            this.onDemand = access.contains(AccessFlag.ON_DEMAND);
             this.index = index;
             this.lkey = newKey(index);
             this.rkey = remoteWrite || remoteRead ? newKey(index) : 0;
@@ -167,6 +192,11 @@ public final class MemoryTable {
         @Override
         public int rkey() {
             return rkey;
+        }
+
+        @Override
+        public boolean isOnDemand() {
+            return onDemand;
         }
 
         @Override
