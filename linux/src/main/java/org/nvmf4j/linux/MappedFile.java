@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -36,12 +37,46 @@ public final class MappedFile {
                 return channel.map(FileChannel.MapMode.READ_WRITE, offset, lengthBytes, arena);
             }
         }
-        MemorySegment errnoState = LibC.newErrnoState();
-        int fd = open(errnoState, file);
-        long mapped = LibC.mmapShared(errnoState, fd, offset, lengthBytes);
-        LibC.close(LibC.newErrnoState(), fd);
+        int fd = open(LibC.newErrnoState(), file);
+        try {
+            return map(arena, fd, offset, lengthBytes, file.toString());
+        } finally {
+            LibC.close(LibC.newErrnoState(), fd);
+        }
+    }
+
+    /**
+     * The same for a part of an open file, or of what else can be mapped, a dma-buf for one. It needs native calls, and all of the part
+     * must be there.
+     *
+     * @param fd open for reading and writing, and the caller's: the mapping does not need it
+     * @throws IOException if the system refuses, the file is shorter, or native calls are not possible
+     */
+    public static MemorySegment map(Arena arena, int fd, long offset, long lengthBytes) throws IOException {
+        if (offset < 0 || lengthBytes <= 0) {
+            throw new IllegalArgumentException("cannot map " + lengthBytes + " bytes at offset " + offset);
+        }
+        String name = "file descriptor " + fd;
+        if (!NativeAccess.isAvailable()) {
+            throw new IOException("cannot map " + name + ": " + NativeAccess.problem());
+        }
+        Path file = Path.of("/proc/self/fd/" + fd);
+        if (Files.exists(file)) { // else the system says what is wrong with it
+            long size = Files.size(file);
+            boolean sized = size > 0 || Files.isRegularFile(file); // a character device has no size
+            if (sized && (offset > size || lengthBytes > size - offset)) {
+                throw new IOException("cannot map " + lengthBytes + " bytes at offset " + offset + " of " + name
+                        + ", which holds " + size);
+            }
+        }
+        return map(arena, fd, offset, lengthBytes, name);
+    }
+
+    private static MemorySegment map(Arena arena, int fd, long offset, long lengthBytes, String name)
+            throws LinuxException {
+        long mapped = LibC.mmapShared(LibC.newErrnoState(), fd, offset, lengthBytes);
         if (mapped < 0) {
-            throw failure("mmap", (int) -mapped, file);
+            throw failure("mmap", (int) -mapped, name);
         }
         return MemorySegment.ofAddress(mapped)
                 .reinterpret(lengthBytes, arena, memory -> LibC.munmap(LibC.newErrnoState(), mapped, lengthBytes));
@@ -51,13 +86,13 @@ public final class MappedFile {
         try (Arena names = Arena.ofConfined()) {
             int fd = LibC.open(errnoState, names.allocateFrom(file.toString()).address(), O_RDWR | O_CLOEXEC);
             if (fd < 0) {
-                throw failure("open", -fd, file);
+                throw failure("open", -fd, file.toString());
             }
             return fd;
         }
     }
 
-    private static LinuxException failure(String call, int errno, Path file) {
+    private static LinuxException failure(String call, int errno, String file) {
         return new LinuxException(call, errno, call + " of " + file + ": " + SystemErrors.describe(errno));
     }
 }

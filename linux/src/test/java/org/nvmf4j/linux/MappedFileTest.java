@@ -36,6 +36,32 @@ class MappedFileTest {
     }
 
     @Test
+    void mapsAnOpenFileAsFarAsItReaches() throws IOException {
+        Path file = Files.write(dir.resolve("file"), new byte[3 * 4096]);
+        int fd = open(file);
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment memory = MappedFile.map(arena, fd, 4096, 2 * 4096);
+            assertThatThrownBy(() -> MappedFile.map(arena, fd, 4096, 2 * 4096 + 1))
+                    .isInstanceOf(IOException.class)
+                    .hasMessage(
+                            "cannot map 8193 bytes at offset 4096 of file descriptor " + fd + ", which holds 12288");
+            LibC.close(LibC.newErrnoState(), fd);
+            memory.set(ValueLayout.JAVA_BYTE, 5, (byte) 7);
+            assertThat(Files.readAllBytes(file)[4096 + 5]).isEqualTo((byte) 7);
+            assertThatThrownBy(() -> MappedFile.map(arena, Integer.MAX_VALUE, 0, 4096))
+                    .isInstanceOf(LinuxException.class)
+                    .hasMessageStartingWith("mmap of file descriptor " + Integer.MAX_VALUE + ": EBADF");
+        }
+    }
+
+    private static int open(Path file) {
+        try (Arena names = Arena.ofConfined()) {
+            return LibC.open(
+                    LibC.newErrnoState(), names.allocateFrom(file.toString()).address(), 2);
+        }
+    }
+
+    @Test
     void saysWhatTheSystemRefused() throws IOException {
         Path file = Files.write(dir.resolve("file"), new byte[4096]);
         try (Arena arena = Arena.ofConfined()) {

@@ -1,6 +1,8 @@
 package org.nvmf4j.softroce;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -13,6 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.random.RandomGeneratorFactory;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.MappedFile;
 import org.nvmf4j.linux.UdpSocket;
 import org.nvmf4j.roce.cm.CmOptions;
 import org.nvmf4j.roce.cm.ConnectionManager;
@@ -90,8 +93,9 @@ final class SoftRoceDevice implements ProviderDevice {
         this.faults = options.faults();
         this.tap = tap;
         // Keys are drawn on the I/O path, where a secure generator would be slow.
-        this.memory =
-                new MemoryTable(RandomGeneratorFactory.of("L64X128MixRandom").create(random.generateSeed(16)));
+        this.memory = new MemoryTable(
+                RandomGeneratorFactory.of("L64X128MixRandom").create(random.generateSeed(16)),
+                sockets.getFirst().isNative() ? SoftRoceDevice::mapDmaBuf : SoftRoceDevice::refuseDmaBuf);
         this.vectorNumberBits = Integer.numberOfTrailingZeros(DeviceSockets.ceilingPowerOfTwo(sockets.size()));
         this.attributes = new DeviceAttributes(
                 SoftRoceProvider.NAME,
@@ -128,6 +132,21 @@ final class SoftRoceDevice implements ProviderDevice {
                 usual.ackEveryPackets(),
                 usual.ackDelayNanos(),
                 usual.firstTimeoutNanos());
+    }
+
+    private static MemorySegment mapDmaBuf(Arena arena, int fd, long offsetBytes, long lengthBytes)
+            throws VerbsException {
+        try {
+            return MappedFile.map(arena, fd, offsetBytes, lengthBytes);
+        } catch (IOException e) {
+            throw new VerbsException("cannot register a dma-buf: " + e.getMessage(), e);
+        }
+    }
+
+    private static MemorySegment refuseDmaBuf(Arena arena, int fd, long offsetBytes, long lengthBytes)
+            throws VerbsException {
+        throw new VerbsException(
+                "cannot register a dma-buf: that needs native system calls, and this device has portable sockets");
     }
 
     @Override

@@ -31,4 +31,9 @@ class FaultyContractTest extends ProviderContractTest {
     public boolean allocatesNothing() {
         return false;
     }
+
+    @Override
+    public boolean registersDmaBuf() {
+        return true;
+    }
 }

@@ -9,4 +9,9 @@ class NativeContractTest extends ProviderContractTest {
     protected VerbsProvider provider() {
         return Providers.impatient(UdpOptions.Implementation.NATIVE);
     }
+
+    @Override
+    public boolean registersDmaBuf() {
+        return true;
+    }
 }

@@ -22,4 +22,6 @@ interface ContractSetup {
     InetAddress nobodysAddress();
 
     boolean allocatesNothing();
+
+    boolean registersDmaBuf();
 }

@@ -26,6 +26,7 @@ public abstract class ProviderContractTest
                 RemoteAccessContract,
                 LocalAccessContract,
                 OnDemandContract,
+                DmaBufContract,
                 InvalidateContract,
                 QueueContract,
                 ErrorStateContract,
@@ -58,6 +59,12 @@ public abstract class ProviderContractTest
     @Override
     public boolean allocatesNothing() {
         return true;
+    }
+
+    /** Whether this provider registers dma-bufs; the others refuse. */
+    @Override
+    public boolean registersDmaBuf() {
+        return false;
     }
 
     private static InetAddress randomLoopbackAddress() {

@@ -1,5 +1,6 @@
 package org.nvmf4j.verbs.spi;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -21,14 +22,33 @@ import org.nvmf4j.verbs.WorkRequest;
  */
 public final class MemoryTable {
     private static final int MAX_REGIONS = 1 << 16;
+    /** The smallest page of any system; one with larger pages refuses to map. */
+    private static final int PAGE_BYTES = 4096;
 
     private final RandomGenerator random;
+    private final @Nullable DmaBufMapper dmaBufs;
     private final BitSet used = new BitSet();
     private volatile @Nullable Region[] regions = new Region[64];
 
-    /** An empty table whose keys come from {@code random}, which is used under this table's own lock. */
+    /** Makes a part of a dma-buf memory, for as long as an arena lives; the file descriptor is free again when this returns. */
+    @FunctionalInterface
+    public interface DmaBufMapper {
+        MemorySegment map(Arena arena, int fd, long offsetBytes, long lengthBytes) throws VerbsException;
+    }
+
+    /**
+     * An empty table that registers no dma-buf.
+     *
+     * @param random where keys come from, used under this table's own lock
+     */
     public MemoryTable(RandomGenerator random) {
+        this(random, null);
+    }
+
+    /** The same, with what it takes to register a dma-buf. */
+    public MemoryTable(RandomGenerator random, @Nullable DmaBufMapper dmaBufs) {
         this.random = random;
+        this.dmaBufs = dmaBufs;
         used.set(0); // no key is 0: that means "none"
     }
 
@@ -43,20 +63,51 @@ public final class MemoryTable {
     }
 
     /** Registers native memory for a domain; see {@link ProtectionDomain#register}. */
-    public synchronized MemoryRegion register(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
+    public MemoryRegion register(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
             throws VerbsException {
+        checkRights(access);
         if (!memory.isNative() || memory.byteSize() == 0) {
             throw new IllegalArgumentException("only native memory of at least one byte can be registered");
         }
+        return add(domain, memory, access, null);
+    }
+
+    private static void checkRights(Set<AccessFlag> access) {
         if (access.contains(AccessFlag.REMOTE_WRITE) && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException("REMOTE_WRITE needs LOCAL_WRITE too");
         }
+    }
+
+    @SuppressWarnings("MustBeClosedChecker") // the region closes its mapping
+    private MemoryRegion registerDmaBuf(
+            ProtectionDomain domain, DmaBufMapper mapper, int fd, long offset, long length, Set<AccessFlag> access)
+            throws VerbsException {
+        checkRights(access);
+        if (offset < 0 || offset % PAGE_BYTES != 0) {
+            throw new IllegalArgumentException(
+                    "a dma-buf is registered from a multiple of the page size on, not from " + offset);
+        }
+        if (length <= 0) {
+            throw new IllegalArgumentException("a dma-buf is registered by at least one byte, not " + length);
+        }
+        Arena mapping = Arena.ofShared(); // a region may be closed on any thread
+        try {
+            return add(domain, mapper.map(mapping, fd, offset, length), access, mapping);
+        } catch (VerbsException | RuntimeException e) {
+            mapping.close();
+            throw e;
+        }
+    }
+
+    private synchronized MemoryRegion add(
+            ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access, @Nullable Arena mapping)
+            throws VerbsException {
         int index = used.nextClearBit(0);
         if (index >= MAX_REGIONS) {
             throw new VerbsException("no room for another memory region: " + (MAX_REGIONS - 1) + " are registered");
         }
         used.set(index);
-        Region region = new Region(domain, memory, access, index);
+        Region region = new Region(domain, memory, access, mapping, index);
         @Nullable Region[] grown = Arrays.copyOf(regions, Math.max(regions.length, index + 1 + index / 2));
         grown[index] = region;
         regions = grown;
@@ -138,13 +189,16 @@ public final class MemoryTable {
         return index << 16 | random.nextInt(1, 1 << 16);
     }
 
-    private synchronized void remove(Region region) {
-        if (regions[region.index] == region) {
-            @Nullable Region[] copy = regions.clone();
-            copy[region.index] = null;
-            regions = copy;
-            used.clear(region.index);
+    /** False if it was removed before. */
+    private synchronized boolean remove(Region region) {
+        if (regions[region.index] != region) {
+            return false;
         }
+        @Nullable Region[] copy = regions.clone();
+        copy[region.index] = null;
+        regions = copy;
+        used.clear(region.index);
+        return true;
     }
 
     private final class Region implements MemoryRegion {
@@ -156,11 +210,17 @@ public final class MemoryTable {
         private final boolean remoteWrite;
         private final boolean remoteRead;
         private final boolean onDemand;
+        private final @Nullable Arena mapping;
         private final int index;
         private final int lkey;
         private volatile int rkey;
 
-        Region(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access, int index) {
+        Region(
+                ProtectionDomain domain,
+                MemorySegment memory,
+                Set<AccessFlag> access,
+                @Nullable Arena mapping,
+                int index) {
             this.domain = domain;
             this.memory = memory;
             this.base = memory.address();
@@ -168,7 +228,8 @@ public final class MemoryTable {
             this.localWrite = access.contains(AccessFlag.LOCAL_WRITE);
             this.remoteWrite = access.contains(AccessFlag.REMOTE_WRITE);
             this.remoteRead = access.contains(AccessFlag.REMOTE_READ);
-            this.onDemand = access.contains(AccessFlag.ON_DEMAND);
+            this.onDemand = mapping != null || access.contains(AccessFlag.ON_DEMAND);
+            this.mapping = mapping;
             this.index = index;
             this.lkey = newKey(index);
             this.rkey = remoteWrite || remoteRead ? newKey(index) : 0;
@@ -214,7 +275,9 @@ public final class MemoryTable {
 
         @Override
         public void close() {
-            remove(this);
+            if (remove(this) && mapping != null) {
+                mapping.close();
+            }
         }
     }
 
@@ -227,6 +290,15 @@ public final class MemoryTable {
         @Override
         public MemoryRegion register(MemorySegment segment, Set<AccessFlag> access) throws VerbsException {
             return MemoryTable.this.register(this, segment, access);
+        }
+
+        @Override
+        public MemoryRegion registerDmaBuf(int fd, long offsetBytes, long lengthBytes, Set<AccessFlag> access)
+                throws VerbsException {
+            DmaBufMapper mapper = dmaBufs;
+            return mapper == null
+                    ? ProtectionDomain.super.registerDmaBuf(fd, offsetBytes, lengthBytes, access)
+                    : MemoryTable.this.registerDmaBuf(this, mapper, fd, offsetBytes, lengthBytes, access);
         }
 
         @Override
