@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.SplittableRandom;
+import java.util.function.IntPredicate;
 import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostException;
 import org.nvmf4j.host.IoHandler;
@@ -32,6 +33,8 @@ final class RandomIo implements IoHandler, AutoCloseable {
     private long left;
     private long ended;
     private long aborted;
+    private long repeated;
+    private IntPredicate repeats = status -> false;
 
     private static final class Request {
         private boolean outstanding;
@@ -64,6 +67,17 @@ final class RandomIo implements IoHandler, AutoCloseable {
         for (int i = 0; i < depth; i++) {
             slots[i] = new Request();
         }
+    }
+
+    /** Submits requests again, as they are, that end with such a status. */
+    RandomIo repeating(IntPredicate statuses) {
+        repeats = statuses;
+        return this;
+    }
+
+    /** How often requests were submitted again. */
+    long repeated() {
+        return repeated;
     }
 
     /** Executes so many requests and waits for all of them. */
@@ -119,14 +133,21 @@ final class RandomIo implements IoHandler, AutoCloseable {
     private void submit(int slot) {
         Request request = slots[slot];
         request.lengthBytes = sizes[random.nextInt(sizes.length)];
-        int blocks = request.lengthBytes / namespace.blockBytes();
         int places = (regionBytes - request.lengthBytes) / namespace.blockBytes() + 1;
         request.offset = random.nextInt(places) * namespace.blockBytes();
         request.isWrite = random.nextBoolean();
         long at = (long) slot * regionBytes + request.offset;
-        long lba = (firstByte + at) / namespace.blockBytes();
         // Also before a read, so that one which moves nothing does not go unnoticed.
         fill(at, request.lengthBytes);
+        if (handOver(slot, request)) {
+            left--;
+        }
+    }
+
+    private boolean handOver(int slot, Request request) {
+        int blocks = request.lengthBytes / namespace.blockBytes();
+        long at = (long) slot * regionBytes + request.offset;
+        long lba = (firstByte + at) / namespace.blockBytes();
         boolean taken;
         if (request.isWrite) {
             taken = queue.submitWrite(namespace, lba, blocks, buffer, at, slot);
@@ -135,8 +156,8 @@ final class RandomIo implements IoHandler, AutoCloseable {
         }
         if (taken) {
             request.outstanding = true;
-            left--;
         }
+        return taken;
     }
 
     private void fill(long at, int lengthBytes) {
@@ -157,6 +178,13 @@ final class RandomIo implements IoHandler, AutoCloseable {
         ended++;
         if (status == NvmeStatus.ABORTED_BY_HOST) {
             aborted++;
+            return;
+        }
+        if (repeats.test(status)) {
+            repeated++;
+            if (!handOver(slot, request)) {
+                throw new AssertionError("no room for a request that has just ended");
+            }
             return;
         }
         if (!NvmeStatus.isSuccess(status)) {

@@ -17,6 +17,7 @@ import org.nvmf4j.target.TargetOptions;
 import org.nvmf4j.target.TargetStatistics;
 import org.nvmf4j.target.backend.MemoryBackend;
 import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.FaultOptions;
@@ -48,29 +49,34 @@ final class TargetNode implements AutoCloseable {
             int vectors,
             int pathMtuBytes,
             @Nullable FaultOptions faults,
-            Backend backend) {
+            Backend backend,
+            @Nullable PeerMemoryProvider peerMemory) {
         static Setup of(String provider, long namespaceBytes) {
-            return new Setup(provider, TargetOptions.defaults(), 1, 0, null, new MemoryBackend(namespaceBytes));
+            return new Setup(provider, TargetOptions.defaults(), 1, 0, null, new MemoryBackend(namespaceBytes), null);
         }
 
         Setup with(TargetOptions newOptions) {
-            return new Setup(provider, newOptions, vectors, pathMtuBytes, faults, backend);
+            return new Setup(provider, newOptions, vectors, pathMtuBytes, faults, backend, peerMemory);
         }
 
         Setup withVectors(int newVectors) {
-            return new Setup(provider, options, newVectors, pathMtuBytes, faults, backend);
+            return new Setup(provider, options, newVectors, pathMtuBytes, faults, backend, peerMemory);
         }
 
         Setup withPathMtuBytes(int newPathMtuBytes) {
-            return new Setup(provider, options, vectors, newPathMtuBytes, faults, backend);
+            return new Setup(provider, options, vectors, newPathMtuBytes, faults, backend, peerMemory);
         }
 
         Setup withFaults(FaultOptions newFaults) {
-            return new Setup(provider, options, vectors, pathMtuBytes, newFaults, backend);
+            return new Setup(provider, options, vectors, pathMtuBytes, newFaults, backend, peerMemory);
         }
 
         Setup with(Backend newBackend) {
-            return new Setup(provider, options, vectors, pathMtuBytes, faults, newBackend);
+            return new Setup(provider, options, vectors, pathMtuBytes, faults, newBackend, peerMemory);
+        }
+
+        Setup with(PeerMemoryProvider newPeerMemory) {
+            return new Setup(provider, options, vectors, pathMtuBytes, faults, backend, newPeerMemory);
         }
     }
 
@@ -84,11 +90,12 @@ final class TargetNode implements AutoCloseable {
         subsystem.addNamespace(
                 Namespace.builder(NSID, setup.backend).blockSizeBytes(512).build());
         lanes.forEach(lane -> lane.start("target-" + lane.vector().index()));
-        target = Target.builder()
-                .options(setup.options)
-                .listen(device, lanes, 0)
-                .subsystem(subsystem)
-                .start();
+        Target.Builder builder =
+                Target.builder().options(setup.options).listen(device, lanes, 0).subsystem(subsystem);
+        if (setup.peerMemory != null) {
+            builder.peerMemory(setup.peerMemory);
+        }
+        target = builder.start();
     }
 
     static TargetNode start(Setup setup) throws IOException {
