@@ -257,6 +257,45 @@ class PeerMemoryEndToEndTest {
         }
     }
 
+    /** The kernel takes the mapping away, as it does when a device is unplugged: a touch is SIGBUS. */
+    @Test
+    void dataIsRightAfterTheMappingHasGone() throws IOException {
+        try (TargetNode node = start(TargetOptions.defaults())) {
+            add(node.subsystem(), NSID, new MemoryBackend(32 << 20));
+            try (Host host = node.openHost(callerThread());
+                    Controller controller = host.connect(node.address(), TargetNode.NQN)) {
+                try (IoQueue queue = controller.openIoQueue();
+                        RandomIo io = new RandomIo(host, queue, controller.namespace(NSID), 0, 32, SEED, 8192, 131072)
+                                .repeating(PeerMemoryEndToEndTest::canBeRepeated)) {
+                    io.start(Long.MAX_VALUE);
+                    pollMore(io);
+                    try (FileChannel channel = FileChannel.open(bar, StandardOpenOption.WRITE)) {
+                        channel.truncate(0);
+                    }
+                    drive.unplug();
+                    Await.until(
+                            "requests pass through system memory, or the queue ends",
+                            () -> {
+                                try {
+                                    io.poll();
+                                    return io.aborted() > 0 || fallbacks(node, PeerMemoryFallback.VANISHED) > 50;
+                                } catch (HostException e) {
+                                    return true;
+                                }
+                            },
+                            () -> node.target().peerMemoryStatistics());
+                }
+            }
+            try (Host host = node.openHost(callerThread());
+                    Controller controller = host.connect(node.address(), TargetNode.NQN);
+                    IoQueue queue = controller.openIoQueue();
+                    RandomIo io =
+                            new RandomIo(host, queue, controller.namespace(NSID), 16 << 20, 32, SEED, 8192, 131072)) {
+                io.run(500);
+            }
+        }
+    }
+
     private static void poll(RandomIo io) {
         try {
             io.poll();

@@ -23,9 +23,14 @@ final class DataBuffer {
             return false;
         }
 
-        /** An access to the memory has faulted: if it can vanish, it has. */
-        default void faulted() {
-            // System memory stays.
+        /** Whether the memory may vanish. */
+        default boolean mayVanish() {
+            return false;
+        }
+
+        /** An access has found that the memory has vanished. */
+        default void vanished() {
+            throw new IllegalStateException("system memory does not vanish");
         }
     }
 
@@ -82,9 +87,14 @@ final class DataBuffer {
         return source.isLost(suspicious);
     }
 
-    /** See {@link Source#faulted}. */
-    void faulted() {
-        source.faulted();
+    /** See {@link Source#mayVanish}. */
+    boolean mayVanish() {
+        return source.mayVanish();
+    }
+
+    /** See {@link Source#vanished}. */
+    void vanished() {
+        source.vanished();
     }
 
     void release() {

@@ -131,10 +131,7 @@ final class IoCommands implements CommandSet {
         BackendStatus status;
         try {
             status = namespace.backend().submit(request);
-        } catch (RuntimeException | InternalError e) {
-            if (e instanceof InternalError) {
-                request.dataFaulted(); // what the JVM makes of SIGBUS
-            }
+        } catch (RuntimeException e) {
             WARNINGS.warning(namespace + ": " + request.operation() + " failed unexpectedly: " + e);
             status = BackendStatus.INTERNAL_ERROR;
         }
@@ -179,6 +176,10 @@ final class IoCommands implements CommandSet {
             case CAPACITY_EXCEEDED -> NvmeStatus.CAPACITY_EXCEEDED | NvmeStatus.DNR;
             case WRITE_PROTECTED -> NvmeStatus.NAMESPACE_WRITE_PROTECTED | NvmeStatus.DNR;
             case UNSUPPORTED -> NvmeStatus.INVALID_OPCODE | NvmeStatus.DNR;
+            case DATA_LOST -> {
+                request.dataVanished();
+                yield NvmeStatus.DATA_TRANSFER_ERROR;
+            }
             case INTERNAL_ERROR, PENDING -> NvmeStatus.INTERNAL_ERROR;
         };
     }

@@ -53,7 +53,12 @@ final class PeerBuffers extends BufferSlab {
     }
 
     @Override
-    public void faulted() {
+    public boolean mayVanish() {
+        return true;
+    }
+
+    @Override
+    public void vanished() {
         memory.vanish();
     }
 

@@ -78,6 +78,12 @@ final class QueueSender {
         finished.add(request);
     }
 
+    /** The data buffer that the response with that index sends from, if it has one. */
+    @Nullable
+    DataBuffer buffer(int index) {
+        return responses.buffer(index);
+    }
+
     /** The response with that index, and all before it, are complete. */
     void responseDone(int index) {
         responses.retireThrough(index);

@@ -246,11 +246,11 @@ final class Request extends BackendRequest {
         return own != null && own.isLost(suspicious);
     }
 
-    /** An access to the data has faulted. */
-    void dataFaulted() {
+    /** A backend has found that the memory of the data is gone. */
+    void dataVanished() {
         DataBuffer own = buffer;
         if (own != null) {
-            own.faulted();
+            own.vanished();
         }
     }
 
@@ -316,7 +316,7 @@ final class Request extends BackendRequest {
     /** Sets up a backend operation on the request's data. */
     void backendTransfer(BackendOperation operation, long offsetBytes, boolean forceUnitAccess) {
         operation(operation, offsetBytes, transferBytes);
-        data(memory, memoryOffset);
+        data(memory, memoryOffset, buffer != null && buffer.mayVanish());
         forceUnitAccess(forceUnitAccess);
     }
 

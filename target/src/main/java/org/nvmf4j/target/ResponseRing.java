@@ -62,6 +62,11 @@ final class ResponseRing {
         buffers[index] = buffer;
     }
 
+    @Nullable
+    DataBuffer buffer(int index) {
+        return buffers[index];
+    }
+
     /** The response with that index, and all before it, are complete: gives their buffers back. */
     void retireThrough(int index) {
         int at;

@@ -220,6 +220,7 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         boolean flushed = completion.status() == WorkCompletionStatus.WORK_REQUEST_FLUSHED;
         if (!flushed) {
             lane.statistics().failed.increment();
+            suspectMemory(completion);
         }
         String what = switch (WorkId.kind(completion.id())) {
             case WorkId.RECEIVE -> "receive";
@@ -229,6 +230,23 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         close(
                 what + " failed: " + completion.status().words() + ", vendor error " + completion.vendorError(),
                 !flushed);
+    }
+
+    /** Other queues must not run into memory that has vanished from under this one. */
+    private void suspectMemory(WorkCompletion completion) {
+        int index = WorkId.index(completion.id());
+        DataBuffer buffer = switch (WorkId.kind(completion.id())) {
+            case WorkId.READ -> requests[index].buffer();
+            case WorkId.RESPONSE -> sender.buffer(index);
+            default -> null;
+        };
+        if (buffer != null && buffer.mayVanish()) {
+            if (completion.status() == WorkCompletionStatus.LOCAL_PROTECTION_ERROR) {
+                buffer.vanished();
+            } else {
+                boolean _ = buffer.isLost(true);
+            }
+        }
     }
 
     private void received(Request request, int capsuleBytes) {

@@ -8,7 +8,6 @@ import static org.nvmf4j.target.PeerMemoryFallback.NOT_SELECTED;
 import static org.nvmf4j.target.PeerMemoryFallback.TOO_LARGE;
 import static org.nvmf4j.target.PeerMemoryFallback.VANISHED;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,7 +22,6 @@ import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.target.backend.MemoryBackend;
 import org.nvmf4j.target.backend.NullBackend;
 import org.nvmf4j.target.spi.Backend;
-import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
 import org.nvmf4j.target.spi.Reach;
 import org.nvmf4j.verbs.VerbsException;
@@ -376,50 +374,6 @@ class PeerMemoryTest {
             host.pumpUntil("a request", () -> manual.waiting() == 1);
             manual.complete(BackendStatus.MEDIA_ERROR);
             assertStatus(io.await(present), "Unrecovered Read Error");
-        }
-    }
-
-    /** What a copy into memory that is not there any more becomes in Java. */
-    @Test
-    void takesAFaultForTheEndOfTheDevice() throws VerbsException {
-        Backend faulting = new Backend() {
-            @Override
-            public long sizeBytes() {
-                return 1 << 20;
-            }
-
-            @Override
-            public int preferredBlockSizeBytes() {
-                return 512;
-            }
-
-            @Override
-            public BackendStatus submit(BackendRequest request) {
-                MemorySegment data = request.segment();
-                if (data.address() >= memory.memory().address()
-                        && data.address() < memory.memory().address() + memory.sizeBytes()) {
-                    throw new InternalError("a fault occurred in an unsafe memory access operation");
-                }
-                return BackendStatus.SUCCESS;
-            }
-
-            @Override
-            public String description() {
-                return "faulting";
-            }
-
-            @Override
-            public void close() {
-                // Nothing is held.
-            }
-        };
-        subsystem.addNamespace(namespace(1, faulting, "1"));
-        try (RawHost host = host()) {
-            host.connectAdmin();
-            RawQueue io = host.connectIo(1, 8);
-            assertStatus(io.await(host.sendRead(io, 1, 0, BLOCKS, 0, BYTES)), "Data Transfer Error");
-            assertStatus(io.await(host.sendRead(io, 1, 0, BLOCKS, 0, BYTES)), "Successful");
-            assertThat(fallbacks(host, VANISHED)).isOne();
         }
     }
 

@@ -132,6 +132,10 @@ public final class FileBackend implements Backend {
     }
 
     private BackendStatus failed(BackendRequest request, IOException e) {
+        String message = String.valueOf(e.getMessage());
+        if (request.mayVanish() && message.contains("Bad address")) {
+            return BackendStatus.DATA_LOST; // EFAULT: not the file's fault
+        }
         long count = errors.incrementAndGet();
         if (count <= MAX_LOGGED_ERRORS) {
             LOG.log(
@@ -140,7 +144,6 @@ public final class FileBackend implements Backend {
                             + path + " failed: " + e.getMessage()
                             + (count == MAX_LOGGED_ERRORS ? " (further errors are only counted)" : ""));
         }
-        String message = String.valueOf(e.getMessage());
         boolean full = message.contains("No space left") || message.contains("quota");
         return full ? BackendStatus.CAPACITY_EXCEEDED : BackendStatus.MEDIA_ERROR;
     }

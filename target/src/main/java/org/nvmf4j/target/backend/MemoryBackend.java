@@ -72,17 +72,17 @@ public final class MemoryBackend implements Backend {
     private BackendStatus read(BackendRequest request) {
         long offset = request.offsetBytes();
         long end = offset + request.lengthBytes();
-        long to = request.segmentOffset();
+        long at = 0;
         while (offset < end) {
             long length = Math.min(end - offset, toChunkEnd(offset));
             MemorySegment chunk = chunk(offset);
-            if (chunk == null) {
-                zero(request.segment(), to, length);
-            } else {
-                MemorySegment.copy(chunk, inChunk(offset), request.segment(), to, length);
+            boolean there =
+                    chunk == null ? zero(request, at, length) : request.copyToData(chunk, inChunk(offset), at, length);
+            if (!there) {
+                return BackendStatus.DATA_LOST;
             }
             offset += length;
-            to += length;
+            at += length;
         }
         return BackendStatus.SUCCESS;
     }
@@ -90,7 +90,7 @@ public final class MemoryBackend implements Backend {
     private BackendStatus write(BackendRequest request) {
         long offset = request.offsetBytes();
         long end = offset + request.lengthBytes();
-        long from = request.segmentOffset();
+        long at = 0;
         while (offset < end) {
             long length = Math.min(end - offset, toChunkEnd(offset));
             MemorySegment chunk = chunk(offset);
@@ -100,9 +100,11 @@ public final class MemoryBackend implements Backend {
                     return BackendStatus.CAPACITY_EXCEEDED;
                 }
             }
-            MemorySegment.copy(request.segment(), from, chunk, inChunk(offset), length);
+            if (!request.copyFromData(at, chunk, inChunk(offset), length)) {
+                return BackendStatus.DATA_LOST;
+            }
             offset += length;
-            from += length;
+            at += length;
         }
         return BackendStatus.SUCCESS;
     }
@@ -135,6 +137,15 @@ public final class MemoryBackend implements Backend {
         }
         MemorySegment there = (MemorySegment) CHUNK.compareAndExchange(chunks, index, null, made);
         return there == null ? made : there;
+    }
+
+    private boolean zero(BackendRequest request, long at, long length) {
+        for (long done = 0; done < length; done += zeroes.byteSize()) {
+            if (!request.copyToData(zeroes, 0, at + done, Math.min(zeroes.byteSize(), length - done))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void zero(MemorySegment segment, long offset, long length) {

@@ -2,6 +2,7 @@ package org.nvmf4j.target.spi;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import org.nvmf4j.verbs.OnDemandMemory;
 
 /**
  * One operation on a {@link Backend}. The target owns these objects and uses them again and again; a backend has one from {@link
@@ -14,6 +15,7 @@ public abstract class BackendRequest {
     private boolean forceUnitAccess;
     private MemorySegment segment = MemorySegment.NULL;
     private long segmentOffset;
+    private boolean mayVanish;
 
     /** Sets up a request without data. */
     protected final void operation(BackendOperation operation, long offsetBytes, long lengthBytes) {
@@ -23,12 +25,18 @@ public abstract class BackendRequest {
         this.forceUnitAccess = false;
         this.segment = MemorySegment.NULL;
         this.segmentOffset = 0;
+        this.mayVanish = false;
     }
 
-    /** Says where the data of a read or write is. */
-    protected final void data(MemorySegment segment, long segmentOffset) {
+    /**
+     * Says where the data of a read or write is.
+     *
+     * @param mayVanish see {@link #mayVanish}
+     */
+    protected final void data(MemorySegment segment, long segmentOffset, boolean mayVanish) {
         this.segment = segment;
         this.segmentOffset = segmentOffset;
+        this.mayVanish = mayVanish;
     }
 
     protected final void forceUnitAccess(boolean forceUnitAccess) {
@@ -52,6 +60,37 @@ public abstract class BackendRequest {
     /** Whether a write must be on the medium before it ends. */
     public final boolean forceUnitAccess() {
         return forceUnitAccess;
+    }
+
+    /**
+     * Whether the memory of the data is a device's, which may be unplugged. Java code then touches it by {@link #copyToData} and {@link
+     * #copyFromData} alone, since a fault in any other place may end the thread or the process; the kernel's own copying is safe.
+     */
+    public final boolean mayVanish() {
+        return mayVanish;
+    }
+
+    /**
+     * Copies into the data of a read.
+     *
+     * @param at where in the data
+     * @return false if the memory has vanished: the request can only end with {@link BackendStatus#DATA_LOST}
+     */
+    public final boolean copyToData(MemorySegment source, long sourceOffset, long at, long length) {
+        if (!mayVanish) {
+            MemorySegment.copy(source, sourceOffset, segment, segmentOffset + at, length);
+            return true;
+        }
+        return OnDemandMemory.copy(source, sourceOffset, segment, segmentOffset + at, length);
+    }
+
+    /** Copies from the data of a write; see {@link #copyToData}. */
+    public final boolean copyFromData(long at, MemorySegment target, long targetOffset, long length) {
+        if (!mayVanish) {
+            MemorySegment.copy(segment, segmentOffset + at, target, targetOffset, length);
+            return true;
+        }
+        return OnDemandMemory.copy(segment, segmentOffset + at, target, targetOffset, length);
     }
 
     /** Memory that holds the data of a write or takes that of a read, from {@link #segmentOffset} on; native. */

@@ -13,6 +13,8 @@ public enum BackendStatus {
     WRITE_PROTECTED,
     /** The backend cannot do this operation. */
     UNSUPPORTED,
+    /** The memory of the data has vanished, see {@link BackendRequest#mayVanish}. */
+    DATA_LOST,
     /** Anything else. */
     INTERNAL_ERROR
 }

@@ -24,7 +24,7 @@ final class TestRequest extends BackendRequest {
 
     BackendStatus run(Backend backend, BackendOperation operation, long offset, long length, long at, boolean fua) {
         operation(operation, offset, length);
-        data(memory, at);
+        data(memory, at, false);
         forceUnitAccess(fua);
         end = new CompletableFuture<>();
         BackendStatus status = backend.submit(this);
