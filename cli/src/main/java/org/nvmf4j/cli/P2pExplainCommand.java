@@ -95,9 +95,9 @@ final class P2pExplainCommand implements Callable<Integer> {
 
     /** The device that a target on this machine would open at the address. */
     private PeerClient rdmaDeviceAt(@Nullable String where, DeviceFinder finder) throws IOException {
-        if (!machine.isThisMachine()) {
-            throw new IllegalArgumentException((where == null ? "" : "--listen is about this machine; ")
-                    + "with --sysfs name the RDMA device by --rdma-device: " + choices(finder));
+        if (where == null && !machine.isThisMachine()) {
+            throw new IllegalArgumentException("with --sysfs name the RDMA device by --rdma-device: " + choices(finder)
+                    + "; or --listen, if a target on this machine is to read the tree");
         }
         InetAddress address =
                 Addresses.parseListen(where == null ? DEFAULT_LISTEN : where).getAddress();

@@ -197,6 +197,15 @@ final class ServeCommand implements Callable<Integer> {
         return builder;
     }
 
+    /** What this machine does not allow is no fault of the command line. */
+    private static Target start(Target.Builder builder) throws IOException {
+        try {
+            return builder.start();
+        } catch (IllegalArgumentException e) {
+            throw new IOException(e.getMessage(), e);
+        }
+    }
+
     private static boolean wantsPeerMemory(NamespaceSpec spec) {
         return spec.peerMemory().kind() != PeerMemoryChoice.Kind.OFF;
     }
@@ -221,7 +230,7 @@ final class ServeCommand implements Callable<Integer> {
                 builder.listen(opened, port.getPort());
             }
         }
-        try (Target target = builder.start()) {
+        try (Target target = start(builder)) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("ready: " + describe(target, subsystem, devices));
             out.flush();

@@ -284,6 +284,13 @@ class P2pCommandTest {
     }
 
     @Test
+    void answersForATargetHereThatReadsAnotherTree() {
+        assertThat(lines(run("explain --ns null:1G,p2pmem=03:00.0 --listen 127.9.8.7")))
+                .contains("namespace null:1G,p2pmem=03:00.0 on RDMA device softroce-127.9.8.7")
+                .anyMatch(line -> line.startsWith("├─ takes 0000:03:00.0"));
+    }
+
+    @Test
     void opensAndMakesNoFile() throws IOException {
         Path file = dir.resolve("new.img");
         Result made = nvmf("p2p", "explain", "--ns", "file:" + file + ",size=1M");
@@ -310,8 +317,7 @@ class P2pCommandTest {
                         wrong(2, "list --allow-raw-bar 04:00.0", "--allow-raw-bar", "0000:03:00.0/resource2@OFFSET"),
                         wrong(2, "list -o xml", "'xml'", "normal or json"),
                         wrong(2, "explain", "--ns"),
-                        wrong(2, "explain --ns mem:1M", "--rdma-device: one of mlx5_0, rxe0"),
-                        wrong(2, "explain --ns mem:1M --listen 127.0.0.1", "--listen", "one of mlx5_0, rxe0"),
+                        wrong(2, "explain --ns mem:1M", "--rdma-device: one of mlx5_0, rxe0", "--listen"),
                         wrong(2, explain + "mem:1M --listen 127.0.0.1", "--listen and --rdma-device"),
                         wrong(2, explain + "mem:1M,p2pmem=x", "p2pmem=x", "0000:03:00.0"),
                         wrong(2, explain + "disk:1M", "'disk:1M'", "null:SIZE"),
