@@ -87,7 +87,7 @@ final class LoopbackDevice implements ProviderDevice {
     @Override
     public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
         checkOpen();
-        return vectors[vector].createRing(capacity);
+        return vectors[vector].create(() -> vectors[vector].newRing(capacity));
     }
 
     @Override
@@ -98,9 +98,14 @@ final class LoopbackDevice implements ProviderDevice {
         LoopbackVector vector = QueuePairChecks.vector(options, vectors);
         CompletionRing sends = (CompletionRing) options.sendQueue();
         CompletionRing receives = (CompletionRing) options.receiveQueue();
-        int number = vector.uniqueNumber(nextNumber);
-        return new LoopbackQueuePair(
-                vector, domain, sends, receives, options, number, Math.min(inlineBytes, MAX_INLINE_BYTES));
+        return vector.create(() -> new LoopbackQueuePair(
+                vector,
+                domain,
+                sends,
+                receives,
+                options,
+                vector.uniqueNumber(nextNumber),
+                Math.min(inlineBytes, MAX_INLINE_BYTES)));
     }
 
     @Override

@@ -49,7 +49,7 @@ final class LoopbackVector implements CompletionVector {
 
     private List<LoopbackQueuePair> working = new ArrayList<>();
 
-    /** The thread that is in {@link #progress} or shuts down. */
+    /** The thread that is in {@link #progress}, makes a part or shuts down. */
     @SuppressWarnings("UnusedVariable") // used through BUSY
     private volatile @Nullable Thread busy;
 
@@ -71,7 +71,37 @@ final class LoopbackVector implements CompletionVector {
         return index;
     }
 
-    CompletionRing createRing(int capacity) {
+    /** Makes a part of this vector. */
+    interface Creation<T> {
+        T create() throws VerbsException;
+    }
+
+    /** Makes a part of this vector on its lane, in or beside its cycle, but not while another thread shuts it down. */
+    <T> T create(Creation<T> creation) throws VerbsException {
+        Thread self = Thread.currentThread();
+        boolean inHandler = enter(self);
+        try {
+            if (closed) {
+                throw new VerbsException("the device is closed");
+            }
+            return creation.create();
+        } finally {
+            if (!inHandler) {
+                BUSY.setRelease(this, null);
+            }
+        }
+    }
+
+    /** Waits for a cycle that is running on another thread; returns whether this one is in it already. */
+    private boolean enter(Thread self) {
+        boolean inHandler = busy == self;
+        while (!inHandler && !BUSY.compareAndSet(this, null, self)) {
+            Thread.onSpinWait();
+        }
+        return inHandler;
+    }
+
+    CompletionRing newRing(int capacity) {
         CompletionRing ring = new CompletionRing(this, capacity, rings::remove);
         rings.add(ring);
         return ring;
@@ -249,11 +279,7 @@ final class LoopbackVector implements CompletionVector {
 
     /** Ends everything on this vector; from any thread, waits for a cycle that is running on another. */
     void shutDown() {
-        Thread self = Thread.currentThread();
-        boolean inHandler = busy == self;
-        while (!inHandler && !BUSY.compareAndSet(this, null, self)) {
-            Thread.onSpinWait();
-        }
+        boolean inHandler = enter(Thread.currentThread());
         try {
             closed = true;
             List.copyOf(connections).forEach(LoopbackConnection::close);
