@@ -79,7 +79,7 @@ vm_ready() {
         kill -0 "$VM_PID" 2>/dev/null || break
         sleep 0.2
     done
-    tail -30 "$RUN/console" "$RUN/qemu.log" >&2
+    tail -n 30 "$RUN/console" "$RUN/qemu.log" >&2
     die "the guest did not come up"
 }
 # guest 'commands' : runs them in the guest, prints their output, gives their exit status
