@@ -1,24 +1,34 @@
 package org.nvmf4j.target;
 
-/** Warnings about what peers do, at most ten in ten seconds: nobody may fill a disk from outside. Thread-safe. */
+/** What peers bring about, at most so many messages in ten seconds: nobody may fill a disk from outside. Thread-safe. */
 final class LimitedLog {
-    private static final int MESSAGES = 10;
+    private static final int USUAL_MESSAGES = 10;
     private static final long PERIOD_NANOS = 10_000_000_000L;
 
     private final System.Logger logger;
+    private final int mostMessages;
     private long periodBeganNanos = System.nanoTime();
     private int messages;
     private long suppressed;
 
     LimitedLog(System.Logger logger) {
+        this(logger, USUAL_MESSAGES);
+    }
+
+    LimitedLog(System.Logger logger, int mostMessages) {
         this.logger = logger;
+        this.mostMessages = mostMessages;
     }
 
     void warning(String message) {
+        log(System.Logger.Level.WARNING, message);
+    }
+
+    void log(System.Logger.Level level, String message) {
         long before = admit(System.nanoTime());
         if (before >= 0) {
-            String more = before == 0 ? "" : " (and " + before + " other warnings before)";
-            logger.log(System.Logger.Level.WARNING, message + more);
+            String more = before == 0 ? "" : " (and " + before + " other messages before)";
+            logger.log(level, message + more);
         }
     }
 
@@ -28,7 +38,7 @@ final class LimitedLog {
             periodBeganNanos = nowNanos;
             messages = 0;
         }
-        if (messages == MESSAGES) {
+        if (messages == mostMessages) {
             suppressed++;
             return -1;
         }

@@ -26,7 +26,12 @@ import org.nvmf4j.verbs.VerbsException;
  */
 final class PeerMemories implements PeerMemoryProvider {
     private static final System.Logger LOG = System.getLogger(PeerMemories.class.getName());
+    /** A controller with many namespaces has a line for each. */
+    private static final LimitedLog PLACEMENTS = new LimitedLog(LOG, 500);
+
     private static final int PAGE_BYTES = 1 << BufferSlab.UNIT_SHIFT;
+    /** A byte buffer, as which backends see it, has no more than 2 GiB. */
+    private static final long MAX_PART_BYTES = 1L << 30;
 
     private final PeerMemoryProvider provider;
     private final TargetOptions options;
@@ -134,19 +139,19 @@ final class PeerMemories implements PeerMemoryProvider {
         try {
             selection = select(namespace, port.device());
         } catch (RuntimeException e) {
-            LOG.log(System.Logger.Level.WARNING, who + "system memory: " + e.getMessage());
+            PLACEMENTS.warning(who + "system memory: " + e.getMessage());
             return PeerPlacement.NONE;
         }
         if (!(selection.memory() instanceof HeldPeerMemory memory)) {
-            LOG.log(System.Logger.Level.INFO, who + "system memory: " + selection.why());
+            PLACEMENTS.log(System.Logger.Level.INFO, who + "system memory: " + selection.why());
             return PeerPlacement.NONE;
         }
         PortPeerMemory taken = acquire(memory, port);
         if (taken == null) {
-            LOG.log(System.Logger.Level.WARNING, who + "system memory: nothing could be had of " + selection.why());
+            PLACEMENTS.warning(who + "system memory: nothing could be had of " + selection.why());
             return PeerPlacement.NONE;
         }
-        LOG.log(System.Logger.Level.INFO, who + "peer memory " + selection.why());
+        PLACEMENTS.log(System.Logger.Level.INFO, who + "peer memory " + selection.why());
         return PeerPlacement.in(taken);
     }
 
@@ -178,7 +183,7 @@ final class PeerMemories implements PeerMemoryProvider {
     /** A device's part is the same for every device, and a lane's for every lane of it, as far as there is so much; else null. */
     private @Nullable PeerBuffers newPart(HeldPeerMemory memory, TargetPort port, int lane) {
         int lanes = port.lanes().size() * devices.size();
-        long bytes = Math.min(memory.sizeBytes() / lanes, options.dataBufferBytes());
+        long bytes = Math.min(MAX_PART_BYTES, Math.min(memory.sizeBytes() / lanes, options.dataBufferBytes()));
         try {
             while (bytes >= PAGE_BYTES) {
                 int order = largestOrder(bytes);

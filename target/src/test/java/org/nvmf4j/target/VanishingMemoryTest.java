@@ -111,36 +111,45 @@ class VanishingMemoryTest {
         }
     }
 
-    private void endsRequestsSoThatTheHostTriesAgain(Backend backend) throws IOException {
-        try (MappedMemory memory = new MappedMemory(folder.resolve("bar"))) {
-            Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
-            subsystem.addNamespace(Namespace.builder(1, backend)
-                    .blockSizeBytes(512)
-                    .peerMemory(PeerMemoryChoice.AUTO)
-                    .build());
-            try (RawHost host = new RawHost(
-                    TargetOptions.defaults(),
-                    1,
-                    false,
-                    builder -> builder.peerMemory(memory).aside(Runnable::run),
-                    subsystem)) {
-                host.connectAdmin();
-                RawQueue io = host.connectIo(1, 8);
-                byte[] bytes = new byte[BLOCKS * 512];
-                bytes[77] = 1;
-                assertThat(host.write(io, 1, 0, BLOCKS, bytes).status()).isZero();
-                assertThat(host.target.peerMemoryStatistics().buffers()).isOne();
+    private interface Scenario {
+        void run(MappedMemory memory, RawHost host) throws IOException;
+    }
 
-                memory.vanish();
-                RawQueue.Answer lost = io.await(host.sendRead(io, 1, 0, BLOCKS, 0, bytes.length));
-                assertThat(NvmeStatus.describe(lost.status())).startsWith("Data Transfer Error");
-                assertThat(lost.status() & NvmeStatus.DNR).isZero();
-                assertThat(host.read(io, 1, 0, BLOCKS, bytes.length)).isEqualTo(bytes);
-                assertThat(host.target.peerMemoryStatistics().lost()).isOne();
-                host.pumpUntilQuiet();
-                assertThat(memory.blocks).isZero();
-            }
+    private void with(Backend backend, Scenario scenario) throws IOException {
+        Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
+        subsystem.addNamespace(Namespace.builder(1, backend)
+                .blockSizeBytes(512)
+                .peerMemory(PeerMemoryChoice.AUTO)
+                .build());
+        try (MappedMemory memory = new MappedMemory(folder.resolve("bar"));
+                RawHost host = new RawHost(
+                        TargetOptions.defaults(),
+                        1,
+                        false,
+                        builder -> builder.peerMemory(memory).aside(Runnable::run),
+                        subsystem)) {
+            host.connectAdmin();
+            scenario.run(memory, host);
         }
+    }
+
+    private void endsRequestsSoThatTheHostTriesAgain(Backend backend) throws IOException {
+        with(backend, (memory, host) -> {
+            RawQueue io = host.connectIo(1, 8);
+            byte[] bytes = new byte[BLOCKS * 512];
+            bytes[77] = 1;
+            assertThat(host.write(io, 1, 0, BLOCKS, bytes).status()).isZero();
+            assertThat(host.target.peerMemoryStatistics().buffers()).isOne();
+
+            memory.vanish();
+            RawQueue.Answer lost = io.await(host.sendRead(io, 1, 0, BLOCKS, 0, bytes.length));
+            assertThat(NvmeStatus.describe(lost.status())).startsWith("Data Transfer Error");
+            assertThat(lost.status() & NvmeStatus.DNR).isZero();
+            assertThat(host.read(io, 1, 0, BLOCKS, bytes.length)).isEqualTo(bytes);
+            assertThat(host.target.peerMemoryStatistics().lost()).isOne();
+            host.pumpUntilQuiet();
+            assertThat(memory.blocks).isZero();
+        });
     }
 
     @Test
@@ -161,27 +170,14 @@ class VanishingMemoryTest {
     /** The target learns of it from its device, which ends the queue; another one works. */
     @Test
     void underTheDevice() throws IOException {
-        try (MappedMemory memory = new MappedMemory(folder.resolve("bar"))) {
-            Subsystem subsystem = new Subsystem(RawHost.SUBSYSTEM_NQN);
-            subsystem.addNamespace(Namespace.builder(1, new MemoryBackend(BYTES))
-                    .peerMemory(PeerMemoryChoice.AUTO)
-                    .build());
-            try (RawHost host = new RawHost(
-                    TargetOptions.defaults(),
-                    1,
-                    false,
-                    builder -> builder.peerMemory(memory).aside(Runnable::run),
-                    subsystem)) {
-                host.connectAdmin();
-                RawQueue io = host.connectIo(1, 8);
-                RawQueue other = host.connectIo(2, 8);
-                memory.vanish();
-                host.sendWrite(io, 1, 0, BLOCKS, 0, BLOCKS * 512);
-                host.pumpUntil("end of the queue", () -> io.ended || io.broken);
-                assertThat(host.write(other, 1, 0, BLOCKS, new byte[BLOCKS * 512])
-                                .status())
-                        .isZero();
-            }
-        }
+        with(new MemoryBackend(BYTES), (memory, host) -> {
+            RawQueue io = host.connectIo(1, 8);
+            RawQueue other = host.connectIo(2, 8);
+            memory.vanish();
+            host.sendWrite(io, 1, 0, BLOCKS, 0, BLOCKS * 512);
+            host.pumpUntil("end of the queue", () -> io.ended || io.broken);
+            assertThat(host.write(other, 1, 0, BLOCKS, new byte[BLOCKS * 512]).status())
+                    .isZero();
+        });
     }
 }
