@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.Random;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
@@ -19,6 +20,13 @@ import org.nvmf4j.pcie.PciFunction.Kind;
 import org.nvmf4j.pcie.PciRoute.Reachable;
 import org.nvmf4j.pcie.PciRoute.Unreachable;
 import org.nvmf4j.pcie.PciRoute.Via;
+import org.nvmf4j.target.PeerMemoryChoice;
+import org.nvmf4j.target.PeerMemorySelection;
+import org.nvmf4j.target.spi.PeerBlock;
+import org.nvmf4j.target.spi.PeerClient;
+import org.nvmf4j.target.spi.PeerMemory;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
+import org.nvmf4j.target.spi.Reach;
 
 /** Routes in random trees against rules that are computed in another way: by searching the tree as a graph. */
 class RandomTreesTest {
@@ -180,5 +188,82 @@ class RandomTreesTest {
                 assertThat(back).as("%s to %s, seed %d", a, b, seed).isInstanceOf(Unreachable.class);
             }
         }
+    }
+
+    private record Memory(String pciAddress, long freeBytes, boolean isPublished) implements PeerMemory {
+        @Override
+        public long sizeBytes() {
+            return freeBytes;
+        }
+
+        @Override
+        public boolean isPresent() {
+            return true;
+        }
+
+        @Override
+        public String publisher() {
+            return "a test";
+        }
+
+        @Override
+        public @Nullable PeerBlock allocate(long bytes) {
+            return null;
+        }
+    }
+
+    /** Some functions of a machine with memory. */
+    private record Memories(PciTopology topology, List<Memory> memories) implements PeerMemoryProvider {
+        @Override
+        public Reach reach(PeerMemory memory, PeerClient client) {
+            PciAddress from = PciAddress.parse(memory.pciAddress());
+            PciAddress to = PciAddress.parse(((PeerClient.PciFunction) client).pciAddress());
+            return switch (topology.route(from, to)) {
+                case Reachable reachable -> Reach.peerToPeer(reachable.distance());
+                case Unreachable unreachable -> Reach.not(unreachable.reason());
+            };
+        }
+    }
+
+    @Property(tries = 500)
+    void whatIsPickedIsReachableByAllAndNoneIsNearer(@ForAll long seed) {
+        Machine machine = new Machine(seed);
+        List<Memory> memories = new ArrayList<>();
+        for (int i = machine.random.nextInt(5); i > 0; i--) {
+            memories.add(new Memory(
+                    machine.any().toString(), machine.random.nextInt(3) * 4096L, machine.random.nextInt(4) != 0));
+        }
+        List<PciAddress> clients = List.of(machine.any(), machine.any());
+        PeerMemorySelection selection = PeerMemorySelection.select(
+                PeerMemoryChoice.AUTO,
+                new Memories(machine.topology, memories),
+                clients.stream()
+                        .<PeerClient>map(at -> new PeerClient.PciFunction(at.toString(), "client"))
+                        .toList());
+        OptionalInt nearest = memories.stream()
+                .filter(memory -> memory.isPublished && memory.freeBytes > 0)
+                .map(memory -> distance(machine, memory, clients))
+                .flatMapToInt(OptionalInt::stream)
+                .min();
+        if (nearest.isEmpty()) {
+            assertThat(selection.memory()).as("seed %d", seed).isNull();
+        } else {
+            assertThat(selection.memory()).as("seed %d", seed).isInstanceOf(Memory.class);
+            assertThat(distance(machine, (Memory) Objects.requireNonNull(selection.memory()), clients))
+                    .as("seed %d", seed)
+                    .isEqualTo(nearest);
+        }
+    }
+
+    /** Summed over the clients; empty if one is out of reach. */
+    private static OptionalInt distance(Machine machine, Memory memory, List<PciAddress> clients) {
+        int sum = 0;
+        for (PciAddress client : clients) {
+            if (!(machine.expected(PciAddress.parse(memory.pciAddress), client) instanceof Reachable reachable)) {
+                return OptionalInt.empty();
+            }
+            sum += reachable.distance();
+        }
+        return OptionalInt.of(sum);
     }
 }
