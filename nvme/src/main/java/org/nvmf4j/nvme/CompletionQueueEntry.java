@@ -69,6 +69,17 @@ public final class CompletionQueueEntry {
         Bytes.u16(segment, offset + COMMAND_ID, value);
     }
 
+    /** Over PCIe: the phase tag, which turns with each round of the queue. */
+    public static boolean phase(MemorySegment segment, long offset) {
+        return (Bytes.u16(segment, offset + STATUS) & 1) != 0;
+    }
+
+    /** Over PCIe: sets the phase tag, which makes the entry valid; after all else has been written. */
+    public static void phase(MemorySegment segment, long offset, boolean value) {
+        int status = Bytes.u16(segment, offset + STATUS);
+        Bytes.u16(segment, offset + STATUS, value ? status | 1 : status & ~1);
+    }
+
     /** The 15-bit status field without the phase tag, in the form that {@link NvmeStatus} reads. */
     public static int status(MemorySegment segment, long offset) {
         return Bytes.u16(segment, offset + STATUS) >>> 1;

@@ -14,6 +14,22 @@ public final class ControllerProperties {
     public static final int CSTS = 0x1c;
     /** NVM Subsystem Reset, 4 bytes; takes {@link #NSSR_MAGIC}. */
     public static final int NSSR = 0x20;
+    /** Admin Queue Attributes, 4 bytes; over PCIe, as all below but CRTO. */
+    public static final int AQA = 0x24;
+    /** Admin Submission Queue Base Address, 8 bytes. */
+    public static final int ASQ = 0x28;
+    /** Admin Completion Queue Base Address, 8 bytes. */
+    public static final int ACQ = 0x30;
+    /** Controller Memory Buffer Location, 4 bytes; see {@link ControllerMemoryBuffer}. */
+    public static final int CMBLOC = 0x38;
+    /** Controller Memory Buffer Size, 4 bytes. */
+    public static final int CMBSZ = 0x3c;
+    /** Controller Memory Buffer Memory Space Control, 8 bytes. */
+    public static final int CMBMSC = 0x50;
+    /** Controller Memory Buffer Status, 4 bytes. */
+    public static final int CMBSTS = 0x58;
+    /** Where the doorbells begin. */
+    public static final int DOORBELLS = 0x1000;
     /** Controller Ready Timeouts, 4 bytes. */
     public static final int CRTO = 0x68;
 
@@ -28,6 +44,8 @@ public final class ControllerProperties {
     public static final long CAP_CSS_IO_COMMAND_SETS = 1L << 43;
     /** CAP: no I/O command set, as of a discovery controller. */
     public static final long CAP_CSS_ADMIN_ONLY = 1L << 44;
+    /** CAP: a controller memory buffer that {@link #CMBMSC} controls. */
+    public static final long CAP_CMBS = 1L << 57;
     /** CAP: ready with media supported; {@link #CRTO} is there. */
     public static final long CAP_CRWMS = 1L << 59;
     /** CAP: ready independent of media supported. */
@@ -62,6 +80,11 @@ public final class ControllerProperties {
     public static final int SHST_OCCURRING = 1;
     /** CSTS.SHST: shutdown is complete. */
     public static final int SHST_COMPLETE = 2;
+
+    /** CMBMSC: CMBLOC and CMBSZ can be read. */
+    public static final long CMBMSC_CRE = 1;
+    /** CMBMSC: the controller answers at the address of its upper bits. */
+    public static final long CMBMSC_CMSE = 1 << 1;
 
     private static final long CAP_CQR = 1L << 16;
 
@@ -99,6 +122,32 @@ public final class ControllerProperties {
     /** CAP.MPSMAX in bytes. */
     public static long maxPageSizeBytes(long cap) {
         return 4096L << (cap >>> 52 & 0xf);
+    }
+
+    /**
+     * Where a queue's doorbell is.
+     *
+     * @param qid 0 for the admin queue
+     * @param completion of the completion queue's head, else of the submission queue's tail
+     */
+    public static int doorbell(long cap, int qid, boolean completion) {
+        int stride = 4 << (cap >>> 32 & 0xf);
+        return DOORBELLS + (2 * qid + (completion ? 1 : 0)) * stride;
+    }
+
+    /** A value of {@link #AQA}, of queues of 2 to 4096 entries. */
+    public static int aqa(int submissionEntries, int completionEntries) {
+        return submissionEntries - 1 | (completionEntries - 1) << 16;
+    }
+
+    /** Entries of the admin submission queue that AQA names. */
+    public static int submissionEntries(int aqa) {
+        return (aqa & 0xfff) + 1;
+    }
+
+    /** Entries of the admin completion queue that AQA names. */
+    public static int completionEntries(int aqa) {
+        return (aqa >>> 16 & 0xfff) + 1;
     }
 
     /** A version property: {@code version(1, 3, 0)} is 0x00010300. */

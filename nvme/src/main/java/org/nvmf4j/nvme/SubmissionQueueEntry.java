@@ -41,6 +41,28 @@ public final class SubmissionQueueEntry {
         SglDescriptor.writeNone(segment, offset + DPTR_OFFSET);
     }
 
+    /**
+     * Describes the data by two PRP entries in place of an SGL, as over PCIe (NVMe Base 2.0, section 4.1.1).
+     *
+     * @param prp1 where the data begins, a multiple of 4
+     * @param prp2 its second page, or a list of all from the second on; 0 if the data is within one page
+     */
+    public static void prp(MemorySegment segment, long offset, long prp1, long prp2) {
+        flags(segment, offset, 0);
+        Bytes.u64(segment, offset + DPTR_OFFSET, prp1);
+        Bytes.u64(segment, offset + DPTR_OFFSET + Long.BYTES, prp2);
+    }
+
+    /** The first PRP entry. */
+    public static long prp1(MemorySegment segment, long offset) {
+        return Bytes.u64(segment, offset + DPTR_OFFSET);
+    }
+
+    /** The second PRP entry. */
+    public static long prp2(MemorySegment segment, long offset) {
+        return Bytes.u64(segment, offset + DPTR_OFFSET + Long.BYTES);
+    }
+
     public static int opcode(MemorySegment segment, long offset) {
         return Bytes.u8(segment, offset + OPCODE);
     }
