@@ -1,0 +1,18 @@
+package org.nvmf4j.pcie.nvme;
+
+/**
+ * A controller's registers, at the offsets of {@link org.nvmf4j.nvme.ControllerProperties}: its BAR 0, or a simulation. What has been
+ * written before to memory that the device reads is there before a write here is. A device that has gone reads as all ones.
+ */
+public interface NvmeRegisters {
+    int read32(int offset);
+
+    long read64(int offset);
+
+    void write32(int offset, int value);
+
+    void write64(int offset, long value);
+
+    /** Lets the device read and write memory by itself, or stops it at once: the bus master bit of its configuration space. */
+    void busMaster(boolean allowed);
+}

@@ -1,0 +1,443 @@
+package org.nvmf4j.pcie.nvme;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.TreeMap;
+import org.nvmf4j.nvme.AbortCommand;
+import org.nvmf4j.nvme.AdminOpcode;
+import org.nvmf4j.nvme.Cns;
+import org.nvmf4j.nvme.CompletionQueueEntry;
+import org.nvmf4j.nvme.ControllerProperties;
+import org.nvmf4j.nvme.CreateQueueCommand;
+import org.nvmf4j.nvme.FeaturesCommand;
+import org.nvmf4j.nvme.IdentifyCommand;
+import org.nvmf4j.nvme.IdentifyController;
+import org.nvmf4j.nvme.IdentifyNamespace;
+import org.nvmf4j.nvme.IoOpcode;
+import org.nvmf4j.nvme.LbaFormat;
+import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.nvme.ReadWriteCommand;
+import org.nvmf4j.nvme.SubmissionQueueEntry;
+
+/**
+ * A controller with one namespace, its bus and the time, from a seed: works while the driver pauses, ends commands in any order, and
+ * misbehaves where it is told to. A touch of memory that nobody has allocated, or after the device was stopped, is an error of the test.
+ */
+final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
+    static final int BLOCK_BYTES = 512;
+    static final int BLOCKS = 4096;
+    private static final int PAGE_BYTES = 4096;
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    /** One queue pair as the device has it. */
+    private static final class Queue {
+        long submissions;
+        int submissionEntries;
+        long completions;
+        int completionEntries;
+        int submissionHead;
+        int submissionTail;
+        int completionTail;
+        int completionHead;
+        boolean phase = true;
+    }
+
+    /** A command that was fetched and not completed. */
+    private record Fetched(int qid, MemorySegment entry) {
+        int cid() {
+            return SubmissionQueueEntry.commandId(entry, 0);
+        }
+    }
+
+    private final Random random;
+    private final TreeMap<Long, MemorySegment> memory = new TreeMap<>();
+    private final Map<Integer, Queue> queues = new HashMap<>();
+    private final List<Fetched> fetched = new ArrayList<>();
+    private final List<Fetched> lost = new ArrayList<>();
+    private final List<Fetched> events = new ArrayList<>();
+    private final byte[] medium = new byte[BLOCKS * BLOCK_BYTES];
+    private long nowNanos = 1;
+    private long nextAddress = 0x1_0000_0000L;
+    private int cc;
+    private int csts;
+    private int aqa;
+    private long asq;
+    private long acq;
+    private boolean busMaster;
+
+    /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
+    int loses;
+    /** Aborts are not answered either. */
+    boolean deaf;
+    /** It does not stop when it is told to. */
+    boolean stuck;
+    /** Queues that it grants. */
+    int granted = 8;
+
+    boolean removed;
+    int mdts = 5;
+
+    SimulatedNvme(long seed) {
+        random = new Random(seed);
+    }
+
+    byte[] medium() {
+        return medium;
+    }
+
+    /** Allocations that were not given back. */
+    int allocations() {
+        return memory.size();
+    }
+
+    void fatal() {
+        csts |= ControllerProperties.CSTS_CFS;
+    }
+
+    // The time.
+
+    @Override
+    public long nanoTime() {
+        return nowNanos;
+    }
+
+    @Override
+    public void pause() {
+        nowNanos += 1_000_000;
+        work();
+    }
+
+    void pass(long nanos) {
+        nowNanos += nanos;
+    }
+
+    // The bus.
+
+    @Override
+    public DmaMemory allocate(long bytes) {
+        long size = (bytes + PAGE_BYTES - 1) & -PAGE_BYTES;
+        MemorySegment segment = Arena.ofAuto().allocate(size, PAGE_BYTES);
+        long address = nextAddress;
+        nextAddress += size + PAGE_BYTES; // a page that nobody has lies between
+        memory.put(address, segment);
+        return new DmaMemory() {
+            @Override
+            public MemorySegment segment() {
+                return segment;
+            }
+
+            @Override
+            public long busAddress() {
+                return address;
+            }
+
+            @Override
+            public void close() {
+                if (memory.remove(address) == null) {
+                    throw new AssertionError("memory was given back twice");
+                }
+            }
+        };
+    }
+
+    private MemorySegment at(long address, long length) {
+        if (!busMaster) {
+            throw new AssertionError("the device touches memory after it was cut off");
+        }
+        var entry = memory.floorEntry(address);
+        if (entry == null
+                || address + length > entry.getKey() + entry.getValue().byteSize()) {
+            throw new AssertionError(
+                    String.format("the device touches 0x%x, %d bytes, which nobody has", address, length));
+        }
+        return entry.getValue().asSlice(address - entry.getKey(), length);
+    }
+
+    @Override
+    public void busMaster(boolean allowed) {
+        busMaster = allowed;
+    }
+
+    // Registers.
+
+    @Override
+    public int read32(int offset) {
+        if (removed) {
+            return -1;
+        }
+        return switch (offset) {
+            case ControllerProperties.CC -> cc;
+            case ControllerProperties.CSTS -> csts;
+            case ControllerProperties.VS -> ControllerProperties.version(1, 4, 0);
+            default -> throw new AssertionError("a read of " + ControllerProperties.name(offset));
+        };
+    }
+
+    @Override
+    public long read64(int offset) {
+        if (removed) {
+            return -1;
+        }
+        if (offset != ControllerProperties.CAP) {
+            throw new AssertionError("a wide read of " + ControllerProperties.name(offset));
+        }
+        return ControllerProperties.cap(63, 2000);
+    }
+
+    @Override
+    public void write64(int offset, long value) {
+        if (offset == ControllerProperties.ASQ) {
+            asq = value;
+        } else if (offset == ControllerProperties.ACQ) {
+            acq = value;
+        } else {
+            throw new AssertionError("a wide write of " + ControllerProperties.name(offset));
+        }
+    }
+
+    @Override
+    public void write32(int offset, int value) {
+        if (removed) {
+            return;
+        }
+        if (offset >= ControllerProperties.DOORBELLS) {
+            doorbell((offset - ControllerProperties.DOORBELLS) / 4, value);
+        } else if (offset == ControllerProperties.AQA) {
+            aqa = value;
+        } else if (offset == ControllerProperties.CC) {
+            configure(value);
+        } else {
+            throw new AssertionError("a write of " + ControllerProperties.name(offset));
+        }
+    }
+
+    private void doorbell(int number, int value) {
+        Queue queue = queues.get(number / 2);
+        if (queue == null) {
+            throw new AssertionError("a doorbell of queue " + number / 2 + ", which there is not");
+        }
+        if (number % 2 == 0) {
+            queue.submissionTail = value;
+        } else {
+            queue.completionHead = value;
+        }
+    }
+
+    private void configure(int value) {
+        boolean was = ControllerProperties.enabled(cc);
+        cc = value;
+        if (ControllerProperties.enabled(value) && !was) {
+            Queue admin = new Queue();
+            admin.submissions = asq;
+            admin.submissionEntries = ControllerProperties.submissionEntries(aqa);
+            admin.completions = acq;
+            admin.completionEntries = ControllerProperties.completionEntries(aqa);
+            queues.put(0, admin);
+            csts = 0;
+        }
+    }
+
+    // Work.
+
+    /** A little of what there is to do. */
+    void work() {
+        if (removed) {
+            return;
+        }
+        if (!ControllerProperties.enabled(cc)) {
+            if (!stuck) {
+                queues.clear();
+                fetched.clear();
+                lost.clear();
+                events.clear();
+                csts = 0;
+            }
+            return;
+        }
+        if (ControllerProperties.shn(cc) != ControllerProperties.SHN_NONE) {
+            csts = ControllerProperties.csts(true, false, ControllerProperties.SHST_COMPLETE);
+            return;
+        }
+        if (ControllerProperties.fatal(csts)) {
+            return;
+        }
+        csts |= ControllerProperties.CSTS_RDY;
+        List.copyOf(queues.entrySet()).forEach(entry -> fetch(entry.getKey(), entry.getValue()));
+        for (int i = random.nextInt(4); i > 0 && !fetched.isEmpty(); i--) {
+            Fetched command = fetched.remove(random.nextInt(fetched.size()));
+            if (command.qid == 0) {
+                administer(command);
+            } else if (loses > 0 && random.nextInt(loses) == 0) {
+                lost.add(command);
+            } else {
+                complete(command, transfer(command.entry), 0);
+            }
+        }
+    }
+
+    private void fetch(int qid, Queue queue) {
+        while (queue.submissionHead != queue.submissionTail) {
+            MemorySegment entry = Arena.ofAuto().allocate(SubmissionQueueEntry.SIZE_BYTES, 8);
+            long at = queue.submissions + (long) queue.submissionHead * SubmissionQueueEntry.SIZE_BYTES;
+            entry.copyFrom(at(at, SubmissionQueueEntry.SIZE_BYTES));
+            if (SubmissionQueueEntry.psdt(entry, 0) != 0) {
+                throw new AssertionError("a command with an SGL");
+            }
+            queue.submissionHead = (queue.submissionHead + 1) % queue.submissionEntries;
+            fetched.add(new Fetched(qid, entry));
+        }
+    }
+
+    private void complete(Fetched command, int status, int result) {
+        Queue queue = Objects.requireNonNull(queues.get(command.qid));
+        if ((queue.completionTail + 1) % queue.completionEntries == queue.completionHead) {
+            throw new AssertionError("completion queue " + command.qid + " overflows");
+        }
+        long at = queue.completions + (long) queue.completionTail * CompletionQueueEntry.SIZE_BYTES;
+        MemorySegment entry = at(at, CompletionQueueEntry.SIZE_BYTES);
+        boolean phase = queue.phase;
+        CompletionQueueEntry.write(
+                entry, 0, Integer.toUnsignedLong(result), queue.submissionHead, command.qid, command.cid(), status);
+        CompletionQueueEntry.phase(entry, 0, phase);
+        queue.completionTail++;
+        if (queue.completionTail == queue.completionEntries) {
+            queue.completionTail = 0;
+            queue.phase = !phase;
+        }
+    }
+
+    private void administer(Fetched command) {
+        MemorySegment entry = command.entry;
+        switch (SubmissionQueueEntry.opcode(entry, 0)) {
+            case AdminOpcode.IDENTIFY -> complete(command, identify(entry), 0);
+            case AdminOpcode.SET_FEATURES ->
+                complete(command, NvmeStatus.SUCCESS, FeaturesCommand.numberOfQueues(granted, granted));
+            case AdminOpcode.CREATE_IO_CQ -> {
+                Queue queue = new Queue();
+                queue.completions = SubmissionQueueEntry.prp1(entry, 0);
+                queue.completionEntries = CreateQueueCommand.entries(entry, 0);
+                queues.put(CreateQueueCommand.qid(entry, 0), queue);
+                complete(command, NvmeStatus.SUCCESS, 0);
+            }
+            case AdminOpcode.CREATE_IO_SQ -> {
+                Queue queue = Objects.requireNonNull(queues.get(CreateQueueCommand.completionQid(entry, 0)));
+                queue.submissions = SubmissionQueueEntry.prp1(entry, 0);
+                queue.submissionEntries = CreateQueueCommand.entries(entry, 0);
+                complete(command, NvmeStatus.SUCCESS, 0);
+            }
+            case AdminOpcode.ABORT -> abort(command);
+            case AdminOpcode.ASYNCHRONOUS_EVENT_REQUEST -> events.add(command);
+            default -> complete(command, NvmeStatus.INVALID_OPCODE | NvmeStatus.DNR, 0);
+        }
+    }
+
+    private void abort(Fetched command) {
+        if (deaf) {
+            return;
+        }
+        int qid = AbortCommand.sqid(command.entry, 0);
+        int cid = AbortCommand.cid(command.entry, 0);
+        Fetched found = lost.stream()
+                .filter(one -> one.qid == qid && one.cid() == cid)
+                .findFirst()
+                .orElse(null);
+        if (found != null) {
+            lost.remove(found);
+            complete(found, NvmeStatus.ABORT_REQUESTED, 0);
+        }
+        complete(command, NvmeStatus.SUCCESS, AbortCommand.result(found != null));
+    }
+
+    /** Ends an event request, if there is one. */
+    boolean raise(int event) {
+        if (events.isEmpty()) {
+            return false;
+        }
+        complete(events.removeFirst(), NvmeStatus.SUCCESS, event);
+        return true;
+    }
+
+    private int identify(MemorySegment entry) {
+        MemorySegment page = at(SubmissionQueueEntry.prp1(entry, 0), PAGE_BYTES);
+        page.fill((byte) 0);
+        switch (IdentifyCommand.cns(entry, 0)) {
+            case Cns.CONTROLLER ->
+                new IdentifyController()
+                        .sn("SIMULATED")
+                        .mn("simulated")
+                        .mdts(mdts)
+                        .nn(1)
+                        .write(page, 0);
+            case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
+            case Cns.NAMESPACE ->
+                new IdentifyNamespace()
+                        .nsze(BLOCKS)
+                        .ncap(BLOCKS)
+                        .lbaFormat(0, new LbaFormat(0, 9, 0))
+                        .write(page, 0);
+            default -> {
+                return NvmeStatus.INVALID_FIELD | NvmeStatus.DNR;
+            }
+        }
+        return NvmeStatus.SUCCESS;
+    }
+
+    private int transfer(MemorySegment entry) {
+        int opcode = SubmissionQueueEntry.opcode(entry, 0);
+        if (opcode == IoOpcode.FLUSH) {
+            return NvmeStatus.SUCCESS;
+        }
+        long slba = ReadWriteCommand.slba(entry, 0);
+        int blocks = ReadWriteCommand.blocks(entry, 0);
+        if (!ReadWriteCommand.isInRange(entry, 0, BLOCKS)) {
+            return NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR;
+        }
+        MemorySegment on = MemorySegment.ofArray(medium).asSlice(slba * BLOCK_BYTES, (long) blocks * BLOCK_BYTES);
+        long done = 0;
+        for (MemorySegment piece : pieces(entry, on.byteSize())) {
+            MemorySegment part = on.asSlice(done, piece.byteSize());
+            if (opcode == IoOpcode.READ) {
+                piece.copyFrom(part);
+            } else {
+                part.copyFrom(piece);
+            }
+            done += piece.byteSize();
+        }
+        return NvmeStatus.SUCCESS;
+    }
+
+    /** The memory that PRPs name, page by page. */
+    private List<MemorySegment> pieces(MemorySegment entry, long length) {
+        List<MemorySegment> pieces = new ArrayList<>();
+        long prp1 = SubmissionQueueEntry.prp1(entry, 0);
+        long prp2 = SubmissionQueueEntry.prp2(entry, 0);
+        long first = Math.min(length, PAGE_BYTES - (prp1 & (PAGE_BYTES - 1)));
+        pieces.add(at(prp1, first));
+        long left = length - first;
+        if (left > 0 && left <= PAGE_BYTES) {
+            pieces.add(page(prp2, left));
+        } else {
+            for (int i = 0; left > 0; i++) {
+                long piece = Math.min(left, PAGE_BYTES);
+                pieces.add(page(at(prp2 + 8L * i, 8).get(LONG, 0), piece));
+                left -= piece;
+            }
+        }
+        return pieces;
+    }
+
+    private MemorySegment page(long address, long length) {
+        if ((address & (PAGE_BYTES - 1)) != 0) {
+            throw new AssertionError(String.format("PRP entry 0x%x is no page", address));
+        }
+        return at(address, length);
+    }
+}
