@@ -52,6 +52,7 @@ final class LibC {
     private static final MethodHandle WRITE = link("write");
     private static final MethodHandle OPEN = link("open");
     private static final MethodHandle CLOSE = link("close");
+    private static final MethodHandle FCNTL = link("fcntl");
     private static final MethodHandle MMAP = link("mmap");
     private static final MethodHandle MUNMAP = link("munmap");
     private static final MethodHandle MADVISE = link("madvise");
@@ -164,6 +165,11 @@ final class LibC {
 
     static int close(MemorySegment errnoState, int fd) {
         return narrow(errnoState, call(CLOSE, errnoState, fd, 0, 0, 0, 0, 0));
+    }
+
+    /** With an integer as argument, which both ABIs pass to a variadic function as to any other. */
+    static int fcntl(MemorySegment errnoState, int fd, int command, int argument) {
+        return narrow(errnoState, call(FCNTL, errnoState, fd, command, argument, 0, 0, 0));
     }
 
     /** The address of anonymous private memory, or {@code -errno}. */
