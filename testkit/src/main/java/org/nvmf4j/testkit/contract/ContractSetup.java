@@ -24,4 +24,12 @@ interface ContractSetup {
     boolean allocatesNothing();
 
     boolean registersDmaBuf();
+
+    boolean registersOnDemand();
+
+    boolean invalidatesRegions();
+
+    boolean ownsItsAddress();
+
+    boolean tellsLocalErrorsApart();
 }

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nvmf4j.testkit.contract.Fabric.Link;
@@ -29,6 +30,7 @@ interface OnDemandContract extends ContractSetup {
     List<Integer> SIZES = List.of(48, 3000, BYTES);
 
     private RegisteredMemory memory(Node node, SharedFile file) throws IOException {
+        Assumptions.assumeTrue(registersOnDemand(), "this provider registers no memory that may vanish");
         return node.memory(node.domain.register(file.map(), ON_DEMAND));
     }
 

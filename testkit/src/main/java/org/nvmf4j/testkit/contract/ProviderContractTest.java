@@ -67,6 +67,30 @@ public abstract class ProviderContractTest
         return false;
     }
 
+    /** Whether this provider registers memory that may vanish; the others refuse. */
+    @Override
+    public boolean registersOnDemand() {
+        return true;
+    }
+
+    /** Whether a message can make a region's rkey invalid; elsewhere it fails. */
+    @Override
+    public boolean invalidatesRegions() {
+        return true;
+    }
+
+    /** Whether there can be one device at an address only. */
+    @Override
+    public boolean ownsItsAddress() {
+        return true;
+    }
+
+    /** Whether a work request that fails for its own memory or length says which; elsewhere it may be a local QP operation error. */
+    @Override
+    public boolean tellsLocalErrorsApart() {
+        return true;
+    }
+
     private static InetAddress randomLoopbackAddress() {
         return NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current());
     }

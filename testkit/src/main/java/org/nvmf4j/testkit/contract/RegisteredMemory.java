@@ -1,7 +1,5 @@
 package org.nvmf4j.testkit.contract;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -77,9 +75,10 @@ final class RegisteredMemory implements AutoCloseable {
 
     void assertFresh(long offset, long bytes) {
         for (long i = 0; i < bytes; i++) {
-            assertThat(inner.get(ValueLayout.JAVA_BYTE, offset + i) == FRESH)
-                    .as("memory that nothing was to be written to, byte %d", offset + i)
-                    .isTrue();
+            if (inner.get(ValueLayout.JAVA_BYTE, offset + i) != FRESH) {
+                throw new AssertionError(
+                        "byte " + (offset + i) + " of memory that nothing was to be written to is changed");
+            }
         }
     }
 

@@ -7,7 +7,7 @@ import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
 
-/** What a software provider checks before it creates or connects a queue pair; hardware has drivers that do. */
+/** What a provider checks before it creates or connects a queue pair: drivers check too, but say EINVAL to everything. */
 public final class QueuePairChecks {
     private QueuePairChecks() {}
 
@@ -20,12 +20,21 @@ public final class QueuePairChecks {
     public static void create(
             DeviceAttributes device, MemoryTable memory, ProtectionDomain domain, QueuePairOptions options)
             throws VerbsException {
-        limit(device, "send work requests", options.maxSendRequests(), device.maxWorkRequests());
-        limit(device, "receive work requests", options.maxReceiveRequests(), device.maxWorkRequests());
-        limit(device, "scatter/gather elements", options.maxSge(), device.maxSge());
+        sizes(device, options);
         if (!memory.owns(domain)) {
             throw new IllegalArgumentException("the protection domain is of another device");
         }
+    }
+
+    /**
+     * Checks the sizes alone.
+     *
+     * @throws VerbsException if more is asked for than the device can do
+     */
+    public static void sizes(DeviceAttributes device, QueuePairOptions options) throws VerbsException {
+        limit(device, "send work requests", options.maxSendRequests(), device.maxWorkRequests());
+        limit(device, "receive work requests", options.maxReceiveRequests(), device.maxWorkRequests());
+        limit(device, "scatter/gather elements", options.maxSge(), device.maxSge());
     }
 
     /**

@@ -11,6 +11,11 @@ public interface VerbsProvider {
     /** Among the providers that can serve an address the one with the highest rank is taken. */
     int rank();
 
+    /** Why no device of this provider can be opened on this machine, and what to do, in one line; empty if nothing is in the way. */
+    default String unavailableBecause() {
+        return "";
+    }
+
     /** Whether this provider can serve the addresses that the options name. */
     boolean canOpen(DeviceOptions options);
 
