@@ -8,6 +8,7 @@
 #   QEMU ACCEL    QEMU binary and accelerator                         (default qemu-system-x86_64, tcg,thread=multi)
 #   NET4 NET6     first three octets and prefix of the lab's net      (default 10.77.0, fd77::)
 #   BOOT_TIMEOUT  seconds until the guest must be up                  (default 180)
+#   SHARES        TAG=FOLDER words: folders that the guest can mount read-only by 9p (default none)
 
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${WORK:=$LAB/../work}"
@@ -21,6 +22,7 @@ KIMG=$WORK/kernel
 : "${NET4:=10.77.0}"
 : "${NET6:=fd77::}"
 : "${BOOT_TIMEOUT:=180}"
+: "${SHARES:=}"
 NS=nvmf-lab-$$
 RUN=$WORK/run-$$
 
@@ -62,6 +64,11 @@ vm_start() {
     find_kver
     local kernel=$WORK/vmlinux
     [ -s "$kernel" ] || kernel=$KIMG/boot/vmlinuz-$KVER
+    local shares=() s
+    for s in $SHARES; do
+        shares+=(-fsdev "local,id=fs-${s%%=*},path=${s#*=},security_model=none,readonly=on,multidevs=remap"
+            -device "virtio-9p-pci,fsdev=fs-${s%%=*},mount_tag=${s%%=*}")
+    done
     # "ip netns exec" execs QEMU, so $! is QEMU's own pid
     ip netns exec "$NS" "$QEMU" -name "$NS" -machine q35 -accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM" \
         -nodefaults -no-user-config -display none -no-reboot \
@@ -69,7 +76,7 @@ vm_start() {
         -kernel "$kernel" -initrd "$WORK/initramfs.cpio" \
         -append "console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off no5lvl nokaslr nowatchdog tsc=reliable random.trust_cpu=on lab.name=guest lab.ip=$NET4.2/24 lab.ip6=${NET6}2/64 lab.mtu=1500" \
         -netdev "tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=off" \
-        -device "virtio-net-pci,netdev=n0,mac=02:77:00:00:00:02,romfile=" > "$RUN/qemu.log" 2>&1 &
+        -device "virtio-net-pci,netdev=n0,mac=02:77:00:00:00:02,romfile=" "${shares[@]}" > "$RUN/qemu.log" 2>&1 &
     VM_PID=$!
 }
 vm_ready() {

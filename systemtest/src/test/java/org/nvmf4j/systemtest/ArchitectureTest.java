@@ -32,6 +32,7 @@ class ArchitectureTest {
             "verbs", List.of(),
             "roce", List.of("verbs"),
             "softroce", List.of("roce", "verbs", "linux"),
+            "ibverbs", List.of("verbs", "linux"),
             "host", List.of("nvme", "verbs"),
             "target", List.of("nvme", "verbs"),
             "pcie", List.of("target", "nvme", "linux"),
@@ -56,10 +57,10 @@ class ArchitectureTest {
     }
 
     @Test
-    void onlyTheLinuxRoomCallsNativeCode() {
+    void onlyTheRoomsOfSystemLibrariesCallNativeCode() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("org.nvmf4j.linux..")
+                .resideOutsideOfPackages("org.nvmf4j.linux..", "org.nvmf4j.ibverbs..")
                 .should()
                 .dependOnClassesThat()
                 .haveFullyQualifiedName("java.lang.foreign.Linker")

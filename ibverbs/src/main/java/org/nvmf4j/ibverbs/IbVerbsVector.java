@@ -1,0 +1,284 @@
+package org.nvmf4j.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.ibverbs.RdmaCore.Function;
+import org.nvmf4j.linux.DescriptorWaiter;
+import org.nvmf4j.linux.LinuxException;
+import org.nvmf4j.verbs.CompletionQueue;
+import org.nvmf4j.verbs.CompletionVector;
+import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.CompletionRing;
+
+/**
+ * A vector: the state of one lane. Its completion queues share one completion channel, which wakes the lane when it waits; while it
+ * works, the queues are polled and no event is asked for. Events of connections come as tasks from the {@link EventThread}.
+ */
+final class IbVerbsVector implements CompletionVector {
+    private static final VarHandle BUSY;
+
+    static {
+        try {
+            BUSY = MethodHandles.lookup().findVarHandle(IbVerbsVector.class, "busy", Thread.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private static final int MAILBOX_CHUNK = 64;
+
+    private final IbVerbsDevice device;
+    private final RdmaCore core;
+    private final int index;
+    private final long channel;
+    private final DescriptorWaiter waiter;
+    private final MpscUnboundedVarHandleArrayQueue<Runnable> mailbox =
+            new MpscUnboundedVarHandleArrayQueue<>(MAILBOX_CHUNK);
+    private final QueuePairTable queuePairs = new QueuePairTable();
+    private final List<HardwareQueue> queues = new ArrayList<>();
+    private final Set<IbVerbsConnection> connections = new LinkedHashSet<>();
+    private final List<Timer> timers = new ArrayList<>();
+    private final MemorySegment eventRoom = Arena.ofAuto().allocate(16, 8);
+
+    /** The thread that is in {@link #progress}, {@link #awaitWork} or shuts down. */
+    @SuppressWarnings("UnusedVariable") // used through BUSY
+    private volatile @Nullable Thread busy;
+
+    private volatile boolean closed;
+
+    IbVerbsVector(IbVerbsDevice device, RdmaCore core, int index) throws VerbsException {
+        this.device = device;
+        this.core = core;
+        this.index = index;
+        channel = core.pointer(Function.IBV_CREATE_COMP_CHANNEL, device.context());
+        try {
+            int fd = RdmaCore.intAt(channel + Abi.IbvCompChannel.FD);
+            DescriptorWaiter.setNonBlocking(fd);
+            waiter = new DescriptorWaiter(fd);
+        } catch (LinuxException e) {
+            var _ = core.status(Function.IBV_DESTROY_COMP_CHANNEL, channel, 0, 0, 0);
+            throw new VerbsException("cannot wait for completions: " + e.getMessage(), e);
+        }
+    }
+
+    IbVerbsDevice device() {
+        return device;
+    }
+
+    @Override
+    public int index() {
+        return index;
+    }
+
+    QueuePairTable queuePairs() {
+        return queuePairs;
+    }
+
+    CompletionQueue createQueue(int capacity) throws VerbsException {
+        HardwareQueue queue = new HardwareQueue(this, core, channel, capacity);
+        queues.add(queue);
+        return queue.ring();
+    }
+
+    /** What is behind a ring of this vector. */
+    HardwareQueue queueOf(CompletionQueue ring) {
+        for (HardwareQueue queue : queues) {
+            if (queue.ring() == ring) {
+                return queue;
+            }
+        }
+        throw new IllegalArgumentException("the completion queues are of another device");
+    }
+
+    void remove(HardwareQueue queue) {
+        queues.remove(queue);
+    }
+
+    void add(IbVerbsConnection connection) {
+        connections.add(connection);
+    }
+
+    void remove(IbVerbsConnection connection) {
+        connections.remove(connection);
+    }
+
+    /** Runs a task on this vector's lane; from any thread. False if the vector is closed, and then it may not run. */
+    boolean send(Runnable task) {
+        if (closed) {
+            return false;
+        }
+        mailbox.offer(task);
+        waiter.wake();
+        return true;
+    }
+
+    @Override
+    public int progress() {
+        Thread self = Thread.currentThread();
+        if (closed || !BUSY.compareAndSet(this, null, self)) {
+            if (busy == self) {
+                throw new IllegalStateException("progress must not be called from within a handler");
+            }
+            return 0;
+        }
+        try {
+            return cycle();
+        } finally {
+            BUSY.setRelease(this, null);
+        }
+    }
+
+    private int cycle() {
+        int work = 0;
+        for (Runnable task = mailbox.relaxedPoll(); task != null; task = mailbox.relaxedPoll()) {
+            work++;
+            task.run();
+        }
+        if (!timers.isEmpty()) {
+            work += runTimers(System.nanoTime());
+        }
+        for (int i = 0; i < queues.size(); i++) {
+            HardwareQueue queue = queues.get(i);
+            work += queue.fetch();
+            if (queue.ring().failQueuePairsIfOverflowed()) {
+                work++;
+            }
+        }
+        return work;
+    }
+
+    private int runTimers(long nowNanos) {
+        int work = 0;
+        for (int i = timers.size() - 1; i >= 0; i--) {
+            if (i < timers.size() && nowNanos - timers.get(i).dueNanos >= 0) {
+                work++;
+                timers.remove(i).action.run();
+            }
+        }
+        return work;
+    }
+
+    private long nanosToDeadline(long atMost) {
+        long least = atMost;
+        long now = System.nanoTime();
+        for (int i = 0; i < timers.size(); i++) {
+            least = Math.min(least, timers.get(i).dueNanos - now);
+        }
+        return Math.max(0, least);
+    }
+
+    @Override
+    public void awaitWork(long timeoutNanos) {
+        if (closed || !mailbox.isEmpty() || !BUSY.compareAndSet(this, null, Thread.currentThread())) {
+            return;
+        }
+        try {
+            for (int i = 0; i < queues.size(); i++) {
+                queues.get(i).askForEvent();
+            }
+            // What completed before an event was asked for makes none.
+            int there = 0;
+            for (int i = 0; i < queues.size(); i++) {
+                there += queues.get(i).fetch();
+            }
+            if (there == 0) {
+                waiter.await(nanosToDeadline(timeoutNanos));
+            }
+            takeEvents();
+        } catch (LinuxException e) {
+            throw new IllegalStateException("cannot wait for completions: " + e.getMessage(), e);
+        } finally {
+            BUSY.setRelease(this, null);
+        }
+    }
+
+    private void takeEvents() {
+        long room = eventRoom.address();
+        while (core.status(Function.IBV_GET_CQ_EVENT, channel, room, room + Long.BYTES, 0) == 0) {
+            var _ = core.status(Function.IBV_ACK_CQ_EVENTS, RdmaCore.longAt(room), 1, 0, 0);
+        }
+    }
+
+    @Override
+    public void wakeUp() {
+        waiter.wake();
+    }
+
+    /** Ends everything on this vector; from any thread, waits for a cycle that is running on another. */
+    void shutDown() {
+        Thread self = Thread.currentThread();
+        boolean inHandler = busy == self;
+        closed = true;
+        while (!inHandler && !BUSY.compareAndSet(this, null, self)) {
+            waiter.wake();
+            Thread.onSpinWait();
+        }
+        try {
+            List.copyOf(connections).forEach(IbVerbsConnection::close);
+            queuePairs.closeAll();
+            takeEvents();
+            List.copyOf(queues).forEach(queue -> queue.ring().close());
+            timers.clear();
+            mailbox.clear();
+            device.warn(
+                    Function.IBV_DESTROY_COMP_CHANNEL,
+                    core.status(Function.IBV_DESTROY_COMP_CHANNEL, channel, 0, 0, 0));
+        } finally {
+            if (!inHandler) {
+                BUSY.setRelease(this, null);
+            }
+        }
+        waiter.wake();
+        waiter.close();
+    }
+
+    /** A queue of the device that lost completions; on this lane. */
+    void onOverflow(long queue) {
+        for (int i = 0; i < queues.size(); i++) {
+            if (queues.get(i).pointer() == queue) {
+                queuePairs.failAllOn(queues.get(i));
+            }
+        }
+    }
+
+    /** A queue pair that the device gave up, by its number; on this lane. */
+    void onFatal(int queuePairNumber) {
+        IbVerbsQueuePair pair = queuePairs.find(queuePairNumber);
+        if (pair != null) {
+            pair.toError();
+        }
+    }
+
+    /** Runs something on this lane after a while; belongs to the lane. */
+    final class Timer {
+        private final Runnable action;
+        private long dueNanos;
+
+        Timer(Runnable action) {
+            this.action = action;
+        }
+
+        void arm(long delayNanos) {
+            cancel();
+            dueNanos = System.nanoTime() + delayNanos;
+            timers.add(this);
+        }
+
+        void cancel() {
+            timers.remove(this);
+        }
+    }
+
+    /** What users poll of a queue of the device. */
+    CompletionRing newRing(int capacity, HardwareQueue queue) {
+        return new CompletionRing(this, capacity, ring -> queue.destroy());
+    }
+}
