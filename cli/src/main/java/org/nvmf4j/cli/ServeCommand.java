@@ -119,9 +119,10 @@ final class ServeCommand implements Callable<Integer> {
         List<NamespaceSpec> specs =
                 namespaces.stream().map(NamespaceSpec::parse).toList();
         checkMemory(specs);
-        if (!peerMemory.rawBars.isEmpty() && specs.stream().noneMatch(ServeCommand::wantsPeerMemory)) {
-            throw new IllegalArgumentException(
-                    "--allow-raw-bar offers peer memory that no --ns asks for: add ,p2pmem=1 or ,p2pmem=BDF to one");
+        if ((!peerMemory.rawBars.isEmpty() || !peerMemory.isThisMachine())
+                && specs.stream().noneMatch(ServeCommand::wantsPeerMemory)) {
+            throw new IllegalArgumentException((peerMemory.rawBars.isEmpty() ? "--sysfs" : "--allow-raw-bar")
+                    + " offers peer memory that no --ns asks for: add ,p2pmem=1 or ,p2pmem=BDF to one");
         }
         device.check();
         TargetOptions options = TargetOptions.builder()

@@ -86,6 +86,7 @@ class CommandLineTest {
             wrong("serve --ns mem:1M,nsid=1 --ns mem:1M,nsid=1", "nsid 1", "taken"),
             wrong("serve --ns mem:1M,p2pmem=2", "p2pmem=2", "0 (off)", "0000:03:00.0"),
             wrong("serve --ns mem:1M --allow-raw-bar 03:00.0/resource2", "--allow-raw-bar", "p2pmem=1"),
+            wrong("serve --ns mem:1M --sysfs @FOLDER", "--sysfs", "p2pmem=1"),
             wrong("serve --ns mem:1M,p2pmem=1 --allow-raw-bar 03:00.0", "'03:00.0'", "resource2"),
             failed("serve --ns mem:1M,p2pmem=1 --sysfs @FOLDER", "--sysfs @FOLDER", "folder bus"),
             failed("serve --listen 127.9.9.9 --ns mem:1M,p2pmem=ff:1f.7", "p2pmem=0000:ff:1f.7", "no such device"),

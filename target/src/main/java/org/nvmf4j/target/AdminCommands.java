@@ -127,6 +127,8 @@ final class AdminCommands implements CommandSet {
 
     @Override
     public boolean resume(Request request) {
-        return true; // Connect, when peer memory has been found for the controller's namespaces
+        // Connect, when peer memory has been found for the controller's namespaces.
+        controller.connected(System.nanoTime());
+        return true;
     }
 }

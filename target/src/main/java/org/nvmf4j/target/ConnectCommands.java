@@ -114,6 +114,7 @@ final class ConnectCommands implements CommandSet {
         if (!subsystem.wantsPeerMemory()) {
             return true;
         }
+        controller.connecting();
         request.handToBackend();
         port.aside(() -> place(subsystem, controller, request));
         return false;

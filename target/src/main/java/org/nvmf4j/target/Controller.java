@@ -40,12 +40,15 @@ final class Controller {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final long cap;
 
-    /** The latest command of queues that have ended: with them alone the host was heard for a while. */
+    /** The latest command of queues that have ended, or the answer to Connect: with them alone the host was heard for a while. */
     private final AtomicLong latestOfEndedQueuesNanos;
 
     private int cc;
     private long katoMillis;
     private volatile int csts;
+    /** Its Connect has not been answered yet, so that the host has nothing to keep alive. */
+    private boolean connecting;
+
     private volatile boolean writeCacheEnabled = true;
 
     /**
@@ -194,6 +197,9 @@ final class Controller {
 
     /** When the controller has not heard of its host for too long, in {@link System#nanoTime}, or {@link Agent#NO_DEADLINE}. */
     long keepAliveDeadlineNanos() {
+        if (connecting) {
+            return Agent.NO_DEADLINE;
+        }
         long timeout = katoMillis * 1_000_000;
         if (timeout == 0) {
             if (!isDiscovery()) {
@@ -213,6 +219,17 @@ final class Controller {
 
     private static long later(long a, long b) {
         return b - a > 0 ? b : a;
+    }
+
+    /** The answer to Connect takes its time. */
+    void connecting() {
+        connecting = true;
+    }
+
+    /** Connect is answered now. */
+    void connected(long nowNanos) {
+        connecting = false;
+        latestOfEndedQueuesNanos.accumulateAndGet(nowNanos, Controller::later);
     }
 
     /** The host is gone: tells whoever still asks, and ends every queue. */

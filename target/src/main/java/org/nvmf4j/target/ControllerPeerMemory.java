@@ -5,13 +5,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
 
 /** A controller's map from namespaces to peer memory. Lanes read it without a lock; other threads change it. */
 final class ControllerPeerMemory {
     /** Where placements come from and go back to. */
     interface Source {
-        /** Selects and takes peer memory for a namespace; falls back to none, and says so. */
-        PeerPlacement place(Namespace namespace, Controller controller);
+        /** Selects and takes peer memory of what was seen for a namespace; falls back to none, and says so. */
+        PeerPlacement place(Namespace namespace, Controller controller, PeerMemoryProvider seen);
 
         /** Ends a use; completes when the memory has been given back, if it was the last. */
         CompletableFuture<Void> release(PortPeerMemory memory);
@@ -33,12 +34,12 @@ final class ControllerPeerMemory {
     }
 
     /** Finds a place for a namespace that has none yet; by one thread at a time. */
-    void add(Namespace namespace, Controller controller) {
+    void add(Namespace namespace, Controller controller, PeerMemoryProvider seen) {
         int nsid = namespace.nsid();
-        if (get(nsid) != null) {
+        if (controller.isClosed() || get(nsid) != null) {
             return;
         }
-        PeerPlacement placement = source.place(namespace, controller);
+        PeerPlacement placement = source.place(namespace, controller, seen);
         boolean kept;
         synchronized (this) {
             kept = !closed;
@@ -48,7 +49,9 @@ final class ControllerPeerMemory {
                 placements = copy;
             }
         }
-        if (!kept) {
+        if (kept) {
+            dropVanished(); // whoever dropped it before has not seen this one
+        } else {
             CompletableFuture<Void> _ = release(placement);
         }
     }

@@ -12,6 +12,8 @@ import org.nvmf4j.target.spi.PeerMemory;
  * so. Thread-safe.
  */
 final class HeldPeerMemory implements PeerMemory {
+    private static final LimitedLog LOG = new LimitedLog(System.getLogger(HeldPeerMemory.class.getName()));
+
     private final PeerMemory memory;
     private final Runnable whenVanished;
     private final AtomicLong heldBytes = new AtomicLong();
@@ -55,11 +57,15 @@ final class HeldPeerMemory implements PeerMemory {
         return memory.isPublished();
     }
 
-    /** Looks, which takes a system call. */
+    /** Looks, which takes a system call; a memory that cannot be looked at counts as there. */
     @Override
     public boolean isPresent() {
-        if (!vanished.get() && !memory.isPresent()) {
-            vanish();
+        try {
+            if (!vanished.get() && !memory.isPresent()) {
+                vanish();
+            }
+        } catch (RuntimeException e) {
+            LOG.warning("cannot look for peer memory " + memory.pciAddress() + ": " + e);
         }
         return !vanished.get();
     }
@@ -89,8 +95,9 @@ final class HeldPeerMemory implements PeerMemory {
         return block;
     }
 
-    /** A block that was allocated has been closed. */
-    void givenBack(long bytes) {
-        heldBytes.addAndGet(-bytes);
+    /** Closes a block that was allocated. */
+    void giveBack(PeerBlock block) {
+        heldBytes.addAndGet(-block.segment().byteSize());
+        block.close();
     }
 }

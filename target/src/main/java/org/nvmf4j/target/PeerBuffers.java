@@ -65,8 +65,6 @@ final class PeerBuffers extends BufferSlab {
     @Override
     void close() {
         super.close();
-        long bytes = block.segment().byteSize();
-        block.close();
-        memory.givenBack(bytes);
+        memory.giveBack(block);
     }
 }

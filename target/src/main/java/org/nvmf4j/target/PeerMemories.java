@@ -59,7 +59,9 @@ final class PeerMemories implements PeerMemoryProvider {
     public List<HeldPeerMemory> memories() {
         List<? extends PeerMemory> offered = provider.memories();
         synchronized (this) {
-            known.entrySet().removeIf(entry -> !offered.contains(entry.getKey()) && !isUsed(entry.getValue()));
+            known.entrySet()
+                    .removeIf(entry -> (entry.getValue().hasVanished() || !offered.contains(entry.getKey()))
+                            && !isUsed(entry.getValue()));
             return offered.stream()
                     .map(memory -> known.computeIfAbsent(memory, this::newlyKnown))
                     .toList();
@@ -100,6 +102,22 @@ final class PeerMemories implements PeerMemoryProvider {
 
     // Selection.
 
+    /** What there is now, for selections that follow each other at once. */
+    PeerMemoryProvider look() {
+        List<HeldPeerMemory> seen = memories();
+        return new PeerMemoryProvider() {
+            @Override
+            public List<HeldPeerMemory> memories() {
+                return seen;
+            }
+
+            @Override
+            public Reach reach(PeerMemory memory, PeerClient client) {
+                return PeerMemories.this.reach(memory, client);
+            }
+        };
+    }
+
     /**
      * Checks what a namespace asks for against every device that the target listens on.
      *
@@ -109,10 +127,11 @@ final class PeerMemories implements PeerMemoryProvider {
         if (namespace.peerMemory().kind() != PeerMemoryChoice.Kind.DEVICE) {
             return;
         }
+        PeerMemoryProvider seen = look();
         for (Device device : devices) {
             PeerMemorySelection selection;
             try {
-                selection = select(namespace, device);
+                selection = select(namespace, device, seen);
             } catch (IllegalArgumentException e) {
                 throw new IllegalArgumentException("namespace " + namespace.nsid() + ": " + e.getMessage(), e);
             }
@@ -122,22 +141,22 @@ final class PeerMemories implements PeerMemoryProvider {
         }
     }
 
-    private PeerMemorySelection select(Namespace namespace, Device device) {
+    private static PeerMemorySelection select(Namespace namespace, Device device, PeerMemoryProvider seen) {
         return PeerMemorySelection.select(
                 namespace.peerMemory(),
-                this,
+                seen,
                 List.of(
                         new PeerClient.RdmaDevice(device.attributes().name()),
                         namespace.backend().peerClient()));
     }
 
-    /** Selects and takes memory for a namespace on a port, and says in the log what came of it. */
-    PeerPlacement place(Namespace namespace, TargetPort port, Controller controller) {
+    /** Selects of what was seen, and takes memory for a namespace on a port, and says in the log what came of it. */
+    PeerPlacement place(Namespace namespace, TargetPort port, Controller controller, PeerMemoryProvider seen) {
         String who = "namespace " + namespace.nsid() + " of controller " + controller.cntlid() + " of "
                 + controller.subsystem().nqn() + ", host " + controller.hostNqn() + ": ";
         PeerMemorySelection selection;
         try {
-            selection = select(namespace, port.device());
+            selection = select(namespace, port.device(), seen);
         } catch (RuntimeException e) {
             PLACEMENTS.warning(who + "system memory: " + e.getMessage());
             return PeerPlacement.NONE;
@@ -157,7 +176,25 @@ final class PeerMemories implements PeerMemoryProvider {
 
     // Sharing.
 
-    private synchronized @Nullable PortPeerMemory acquire(HeldPeerMemory memory, TargetPort port) {
+    private @Nullable PortPeerMemory acquire(HeldPeerMemory memory, TargetPort port) {
+        PortPeerMemory shared = use(memory, port);
+        // Mapping takes time, which lanes that give something back must not wait for.
+        synchronized (shared) {
+            for (int lane = 0; lane < shared.lanes(); lane++) {
+                if (shared.part(lane) == null) {
+                    shared.part(lane, newPart(memory, port, lane));
+                }
+            }
+        }
+        if (!shared.hasParts()) {
+            CompletableFuture<Void> _ = release(shared);
+            return null;
+        }
+        return shared;
+    }
+
+    /** A memory as a port's lanes use it, with one more user: until that is released its parts stay. */
+    private synchronized PortPeerMemory use(HeldPeerMemory memory, TargetPort port) {
         PortPeerMemory shared = inUse.stream()
                 .filter(one -> one.memory() == memory && one.port() == port)
                 .findFirst()
@@ -165,15 +202,6 @@ final class PeerMemories implements PeerMemoryProvider {
         if (shared == null) {
             shared = new PortPeerMemory(memory, port);
             inUse.add(shared);
-        }
-        for (int lane = 0; lane < shared.lanes(); lane++) {
-            if (shared.part(lane) == null) {
-                shared.part(lane, newPart(memory, port, lane));
-            }
-        }
-        if (!shared.hasParts()) {
-            inUse.remove(shared);
-            return null;
         }
         shared.users++;
         shared.drained.complete(null);
@@ -194,8 +222,8 @@ final class PeerMemories implements PeerMemoryProvider {
                 }
                 bytes = whole / 2;
             }
-        } catch (IOException e) {
-            LOG.log(System.Logger.Level.WARNING, "peer memory " + memory.pciAddress() + ": " + e.getMessage());
+        } catch (IOException | RuntimeException e) {
+            PLACEMENTS.warning("peer memory " + memory.pciAddress() + ": " + e.getMessage());
         }
         return null;
     }
@@ -213,9 +241,7 @@ final class PeerMemories implements PeerMemoryProvider {
             return new PeerBuffers(
                     memory, block, region, largestOrder, port.lanes().get(lane).peerMemoryCounters());
         } catch (VerbsException | RuntimeException e) {
-            long bytes = block.segment().byteSize();
-            block.close();
-            memory.givenBack(bytes);
+            memory.giveBack(block);
             throw e;
         }
     }
@@ -287,15 +313,26 @@ final class PeerMemories implements PeerMemoryProvider {
     /**
      * Gives everything back, after the lanes have ended.
      *
-     * @throws IllegalStateException if a buffer is still in use
+     * @throws IllegalStateException if a buffer is still in use, or something could not be given back; the rest has been
      */
     synchronized void close() {
+        IllegalStateException first = null;
         for (PortPeerMemory shared : inUse) {
             for (int lane = 0; lane < shared.lanes(); lane++) {
-                close(shared, lane);
+                try {
+                    close(shared, lane);
+                } catch (RuntimeException e) {
+                    first = first == null
+                            ? new IllegalStateException(
+                                    "peer memory " + shared.memory().pciAddress(), e)
+                            : first;
+                }
             }
             shared.drained.complete(null);
         }
         inUse.clear();
+        if (first != null) {
+            throw first;
+        }
     }
 }

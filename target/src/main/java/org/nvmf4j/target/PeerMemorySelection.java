@@ -29,9 +29,15 @@ public record PeerMemorySelection(
      * @param reaches of each client, in their order
      * @param distance sum over the clients that reach it by themselves
      * @param ownProblem what is wrong with the memory itself, whoever uses it, in one line; empty if nothing
+     * @param freeBytes what was free of it
      * @param problem why it cannot be taken by itself, for this and for what does not reach it; empty if it can
      */
-    public record Candidate(PeerMemory memory, List<Reach> reaches, int distance, String ownProblem, String problem) {
+    public record Candidate(
+            PeerMemory memory, List<Reach> reaches, int distance, long freeBytes, String ownProblem, String problem) {
+        boolean canBeChosen() {
+            return memory.isPresent() && memory.isPublished() && isReachable();
+        }
+
         boolean isReachable() {
             return reaches.stream().noneMatch(reach -> reach.kind() == Reach.Kind.NOT);
         }
@@ -43,8 +49,7 @@ public record PeerMemorySelection(
 
     private static final Comparator<Candidate> BEST_FIRST = Comparator.comparing((Candidate c) -> !c.problem.isEmpty())
             .thenComparingInt(Candidate::distance)
-            .thenComparing(Comparator.comparingLong((Candidate c) -> c.memory.freeBytes())
-                    .reversed())
+            .thenComparing(Comparator.comparingLong(Candidate::freeBytes).reversed())
             .thenComparing(c -> c.memory.pciAddress());
 
     /**
@@ -72,7 +77,8 @@ public record PeerMemorySelection(
                     .toList();
             int distance = reaches.stream().mapToInt(Reach::distance).sum();
             String ownProblem = problem(memory);
-            candidates.add(new Candidate(memory, reaches, distance, ownProblem, problem(ownProblem, reaches)));
+            candidates.add(new Candidate(
+                    memory, reaches, distance, memory.freeBytes(), ownProblem, problem(ownProblem, reaches)));
         }
         candidates.sort(BEST_FIRST);
         return List.copyOf(candidates);
@@ -124,10 +130,10 @@ public record PeerMemorySelection(
             PeerMemoryChoice choice, List<Candidate> candidates, List<PeerClient> clients) {
         Candidate chosen = candidates.stream()
                 .filter(c -> c.memory.pciAddress().equals(choice.pciAddress()))
-                .findFirst()
+                .min(Comparator.comparing((Candidate c) -> !c.canBeChosen()))
                 .orElseThrow(() -> new IllegalArgumentException("p2pmem=" + choice.pciAddress()
                         + ": no such device has peer memory; " + whatWouldWork(candidates)));
-        if (!chosen.memory.isPresent() || !chosen.memory.isPublished() || !chosen.isReachable()) {
+        if (!chosen.canBeChosen()) {
             throw new IllegalArgumentException(
                     "p2pmem=" + choice.pciAddress() + ": " + chosen.problem + "; " + whatWouldWork(candidates));
         }
@@ -155,7 +161,7 @@ public record PeerMemorySelection(
     private static String whatWouldWork(List<Candidate> candidates) {
         return candidates.stream()
                 .filter(c -> c.problem.isEmpty())
-                .map(c -> c.memory.pciAddress() + " has " + ByteSize.format(c.memory.freeBytes()) + " free at distance "
+                .map(c -> c.memory.pciAddress() + " has " + ByteSize.format(c.freeBytes) + " free at distance "
                         + c.distance)
                 .collect(Collectors.collectingAndThen(
                         Collectors.joining(", "),

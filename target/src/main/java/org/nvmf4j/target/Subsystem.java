@@ -17,6 +17,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.ConnectData;
 import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
 
 /**
  * An NVM subsystem: a name, the namespaces behind it, and who may connect. Namespaces can be added, enabled, disabled and removed
@@ -52,6 +53,13 @@ public final class Subsystem {
          * @throws IllegalArgumentException if it cannot have that; one line with the reason and what would work
          */
         void check(Namespace namespace);
+
+        /** The peer memory that there is now, or null if the target has no source of any. */
+        @Nullable
+        PeerMemoryProvider lookForPeerMemory();
+
+        /** Whether the target has a source of peer memory. */
+        boolean hasPeerMemory();
 
         /** The namespace is not in the table any more; the future completes when no lane uses it. */
         CompletableFuture<Void> retire(Namespace namespace);
@@ -112,7 +120,8 @@ public final class Subsystem {
     }
 
     boolean wantsPeerMemory() {
-        return enabled.stream().anyMatch(Namespace::wantsPeerMemory);
+        Owner target = owner;
+        return target != null && target.hasPeerMemory() && enabled.stream().anyMatch(Namespace::wantsPeerMemory);
     }
 
     /** Whether hosts see the namespace. */
@@ -168,20 +177,36 @@ public final class Subsystem {
     }
 
     private void enable(Namespace namespace) {
-        if (namespace.wantsPeerMemory()) {
-            controllers.values().forEach(controller -> controller.peerMemory().add(namespace, controller));
+        PeerMemoryProvider seen = namespace.wantsPeerMemory() ? look() : null;
+        if (seen != null) {
+            place(namespace, seen);
         }
         enabled = enabled.with(namespace);
+        if (seen != null) {
+            place(namespace, seen); // controllers that came meanwhile and did not see it
+        }
         namespaceChanged(namespace.nsid());
+    }
+
+    private @Nullable PeerMemoryProvider look() {
+        Owner target = owner;
+        return target == null ? null : target.lookForPeerMemory();
+    }
+
+    private void place(Namespace namespace, PeerMemoryProvider seen) {
+        controllers.values().forEach(controller -> controller.peerMemory().add(namespace, controller, seen));
     }
 
     /** Finds peer memory for the namespaces that a new controller sees. */
     void placeNamespaces(Controller controller) {
         changes.lock();
         try {
-            enabled.stream()
-                    .filter(Namespace::wantsPeerMemory)
-                    .forEach(namespace -> controller.peerMemory().add(namespace, controller));
+            PeerMemoryProvider seen = controller.isClosed() ? null : look();
+            if (seen != null) {
+                enabled.stream()
+                        .filter(Namespace::wantsPeerMemory)
+                        .forEach(namespace -> controller.peerMemory().add(namespace, controller, seen));
+            }
         } finally {
             changes.unlock();
         }
@@ -268,7 +293,7 @@ public final class Subsystem {
             Namespace namespace = spec.open(free);
             try {
                 addNamespace(namespace);
-            } catch (IllegalArgumentException e) {
+            } catch (RuntimeException e) {
                 namespace.backend().close();
                 throw e;
             }

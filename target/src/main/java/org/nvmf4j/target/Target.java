@@ -60,6 +60,7 @@ public final class Target implements AutoCloseable {
     private final TargetOptions options;
     private final List<TargetPort> ports = new ArrayList<>();
     private final List<Lane> ownLanes = new ArrayList<>();
+    private final boolean hasPeerMemory;
     private final PeerMemories peerMemories;
     private final Executor aside;
     private final @Nullable ScheduledExecutorService ownAside;
@@ -73,7 +74,22 @@ public final class Target implements AutoCloseable {
 
         @Override
         public void check(Namespace namespace) {
+            if (!hasPeerMemory && namespace.peerMemory().kind() == PeerMemoryChoice.Kind.AUTO) {
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        namespace + ": system memory, since the target has no source of peer memory");
+            }
             peerMemories.check(namespace);
+        }
+
+        @Override
+        public boolean hasPeerMemory() {
+            return hasPeerMemory;
+        }
+
+        @Override
+        public @Nullable PeerMemoryProvider lookForPeerMemory() {
+            return hasPeerMemory ? peerMemories.look() : null;
         }
 
         @Override
@@ -86,6 +102,7 @@ public final class Target implements AutoCloseable {
         options = builder.options;
         PeerMemoryProvider provider = builder.peerMemory;
         Executor given = builder.aside;
+        hasPeerMemory = provider != null;
         List<Device> devices = builder.listening.stream()
                 .map(Builder.Listening::device)
                 .distinct()
@@ -99,7 +116,7 @@ public final class Target implements AutoCloseable {
             ownAside = Executors.newSingleThreadScheduledExecutor(
                     Thread.ofPlatform().daemon().name("nvmf-target-aside").factory());
             ScheduledFuture<?> _ = ownAside.scheduleWithFixedDelay(
-                    peerMemories::checkPresence, PRESENCE_MILLIS, PRESENCE_MILLIS, TimeUnit.MILLISECONDS);
+                    () -> run(peerMemories::checkPresence), PRESENCE_MILLIS, PRESENCE_MILLIS, TimeUnit.MILLISECONDS);
             aside = ownAside;
         }
     }
@@ -107,9 +124,17 @@ public final class Target implements AutoCloseable {
     /** Runs what takes too long for a lane, or what comes too late: that finds everything closed. */
     private void aside(Runnable task) {
         try {
-            aside.execute(task);
+            aside.execute(() -> run(task));
         } catch (RejectedExecutionException e) {
+            run(task);
+        }
+    }
+
+    private static void run(Runnable task) {
+        try {
             task.run();
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "unexpected failure beside the lanes", e);
         }
     }
 
@@ -222,7 +247,7 @@ public final class Target implements AutoCloseable {
         directory.add(subsystem);
         try {
             subsystem.attach(owner);
-        } catch (IllegalStateException | IllegalArgumentException e) {
+        } catch (RuntimeException e) {
             directory.remove(subsystem);
             throw e;
         }

@@ -53,6 +53,7 @@ final class TargetLane implements Agent, CompletionHandler {
     private long nextTimerNanos = nowNanos;
     private boolean started;
     private boolean shuttingDown;
+    private volatile boolean over;
 
     private record Retirement(Namespace namespace, CompletableFuture<Void> done) {}
 
@@ -358,8 +359,18 @@ final class TargetLane implements Agent, CompletionHandler {
     /** The namespace is not to be found any more: completes when no request uses it; from any thread. */
     CompletableFuture<Void> retire(Namespace namespace) {
         CompletableFuture<Void> done = new CompletableFuture<>();
+        if (over) {
+            done.complete(null); // the caller may have ended a lane of its own
+            return done;
+        }
         try {
-            lane.execute(() -> retiring.add(new Retirement(namespace, done)));
+            lane.execute(() -> {
+                if (over) {
+                    done.complete(null);
+                } else {
+                    retiring.add(new Retirement(namespace, done));
+                }
+            });
         } catch (RejectedExecutionException e) {
             done.complete(null);
         }
@@ -420,6 +431,7 @@ final class TargetLane implements Agent, CompletionHandler {
     }
 
     private void end() {
+        over = true;
         lane.remove(this);
         try {
             completionQueues.close();

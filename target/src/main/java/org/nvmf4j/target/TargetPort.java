@@ -8,6 +8,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import org.nvmf4j.nvme.NvmeFormatException;
 import org.nvmf4j.nvme.RdmaPrivateData;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
 import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.ConnectionRequest;
 import org.nvmf4j.verbs.ConnectionRequestHandler;
@@ -99,8 +100,8 @@ final class TargetPort implements ConnectionRequestHandler, ControllerPeerMemory
     }
 
     @Override
-    public PeerPlacement place(Namespace namespace, Controller controller) {
-        return peerMemories.place(namespace, this, controller);
+    public PeerPlacement place(Namespace namespace, Controller controller, PeerMemoryProvider seen) {
+        return peerMemories.place(namespace, this, controller, seen);
     }
 
     @Override

@@ -185,11 +185,15 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
         try {
             onSuccess(completion);
         } catch (RuntimeException e) {
-            // A fault in here must cost the others on the lane nothing.
-            LOG.log(System.Logger.Level.ERROR, this + ": unexpected failure", e);
-            lane.statistics().failed.increment();
-            close("unexpected failure", true);
+            failed(e);
         }
+    }
+
+    /** A fault in here must cost the others on the lane nothing. */
+    private void failed(RuntimeException e) {
+        LOG.log(System.Logger.Level.ERROR, this + ": unexpected failure", e);
+        lane.statistics().failed.increment();
+        close("unexpected failure", true);
     }
 
     private void onSuccess(WorkCompletion completion) {
@@ -333,8 +337,12 @@ final class TargetQueue implements ConnectingQueue, ConnectionHandler {
 
     @Override
     public void resume(Request request) {
-        if (stage == Stage.OPEN && !commands.resume(request)) {
-            return; // with the backend again
+        try {
+            if (stage == Stage.OPEN && !commands.resume(request)) {
+                return; // with the backend again
+            }
+        } catch (RuntimeException e) {
+            failed(e);
         }
         request.awaitsBackend = false;
         withBackends--;

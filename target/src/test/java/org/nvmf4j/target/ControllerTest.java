@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.target.spi.PeerMemoryProvider;
 import org.nvmf4j.verbs.Agent;
 
 /** What queues on several lanes do to their controller. */
@@ -16,7 +17,7 @@ class ControllerTest {
 
     private static final ControllerPeerMemory.Source NO_PEER_MEMORY = new ControllerPeerMemory.Source() {
         @Override
-        public PeerPlacement place(Namespace namespace, Controller controller) {
+        public PeerPlacement place(Namespace namespace, Controller controller, PeerMemoryProvider seen) {
             return PeerPlacement.NONE;
         }
 

@@ -13,6 +13,11 @@ final class FakePeerMemory implements PeerMemory {
     private final MemorySegment memory;
     private final TreeMap<Long, Block> blocks = new TreeMap<>();
     private volatile boolean present = true;
+    /** What happens in the middle of a call. */
+    volatile Runnable onAllocate = () -> {};
+
+    volatile Runnable onPresent = () -> {};
+    volatile Runnable onClose = () -> {};
     private long blocksEver;
 
     FakePeerMemory(String pciAddress, long sizeBytes) {
@@ -62,6 +67,7 @@ final class FakePeerMemory implements PeerMemory {
 
     @Override
     public boolean isPresent() {
+        onPresent.run();
         return present;
     }
 
@@ -71,7 +77,12 @@ final class FakePeerMemory implements PeerMemory {
     }
 
     @Override
-    public synchronized @Nullable PeerBlock allocate(long bytes) {
+    public @Nullable PeerBlock allocate(long bytes) {
+        onAllocate.run();
+        return take(bytes);
+    }
+
+    private synchronized @Nullable PeerBlock take(long bytes) {
         long start = 0;
         for (var taken : blocks.entrySet()) {
             if (taken.getKey() - start >= bytes) {
@@ -109,6 +120,7 @@ final class FakePeerMemory implements PeerMemory {
                     throw new AssertionError("a block was given back twice");
                 }
             }
+            onClose.run();
         }
     }
 }

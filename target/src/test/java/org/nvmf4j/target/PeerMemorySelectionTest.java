@@ -172,6 +172,13 @@ class PeerMemorySelectionTest {
     }
 
     @Test
+    void ofTwoMemoriesAtOneAddressTheUsableOneIsChosen() {
+        machine.has("0000:03:00.0", 128 << 20, false, Reach.peerToPeer(4), Reach.peerToPeer(4));
+        machine.has("0000:03:00.0", 64 << 20, true, Reach.withTheCpu("software"), Reach.withTheCpu("memory"));
+        assertThat(select("0000:03:00.0").memory()).isEqualTo(machine.memories.getLast());
+    }
+
+    @Test
     void refusalsSayWhenNothingWouldWork() {
         machine.has("0000:03:00.0", 1 << 20, true, Reach.not("far away"), Reach.peerToPeer(2));
         assertThatThrownBy(() -> select("0000:03:00.0"))

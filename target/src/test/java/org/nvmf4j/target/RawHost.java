@@ -179,12 +179,17 @@ final class RawHost implements AutoCloseable {
 
     /** Sends a Connect command whose data the host offers in its memory. */
     Answer sendConnect(RawQueue queue, int qid, int sqsize, int katoMillis, ConnectData data) {
+        return queue.await(sendConnectLater(queue, qid, sqsize, katoMillis, data));
+    }
+
+    /** The same without waiting for the answer; returns its command ID. */
+    int sendConnectLater(RawQueue queue, int qid, int sqsize, int katoMillis, ConnectData data) {
         data.write(queue.data.segment(), 0);
         int id = queue.nextCommandId();
         ConnectCommand.write(queue.memory(), queue.capsule(), id, qid, sqsize, 0, katoMillis);
         queue.keyed(0, ConnectData.SIZE_BYTES, true);
         queue.send();
-        return queue.await(id);
+        return id;
     }
 
     static ConnectData connectData(int cntlid) {
