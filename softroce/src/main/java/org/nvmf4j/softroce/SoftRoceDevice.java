@@ -131,7 +131,8 @@ final class SoftRoceDevice implements ProviderDevice {
                 Math.min(usual.ackRequestInterval(), packets / 4),
                 usual.ackEveryPackets(),
                 usual.ackDelayNanos(),
-                usual.firstTimeoutNanos());
+                usual.firstTimeoutNanos(),
+                usual.timeoutMarginNanos());
     }
 
     private static MemorySegment mapDmaBuf(Arena arena, int fd, long offsetBytes, long lengthBytes)

@@ -42,7 +42,7 @@ public final class RcStatistics {
         return timeouts;
     }
 
-    /** Times that the requester went back to the oldest unacknowledged packet, for whatever reason but RNR. */
+    /** Times that the requester went back to the oldest unacknowledged packet because of a loss. */
     public long goBacks() {
         return goBacks;
     }

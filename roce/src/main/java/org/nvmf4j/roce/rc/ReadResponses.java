@@ -13,8 +13,8 @@ import org.nvmf4j.verbs.MemoryRegion;
  * The peer's newest RDMA READ requests (the responder resources): those to answer, and those that may be asked for again. Memory is
  * read when a response leaves, with the rkey looked up anew for every packet.
  *
- * <p>Responses leave in the order of their PSNs. A repeated request sets its READ's responses to what it asks for, whether or not
- * the earlier ones have left: a requester asks for what it misses, so that the newest request says it all.
+ * <p>Responses leave in the order of their PSNs. A repeated request for what has not left yet changes nothing. Any other sets its
+ * READ's responses to what it asks for, whether or not the earlier ones have left: a requester asks for what it misses.
  */
 final class ReadResponses {
     private static final long NONE = -1;
@@ -123,12 +123,16 @@ final class ReadResponses {
         if (address != addresses[i] + skipped || rkey != rkeys[i] || length > lengths[i] - skipped) {
             return false;
         }
+        long endPsn = psn + context.packets(length);
+        if (pending(i) && psn >= nextPsns[i] && endPsn <= endPsns[i]) {
+            return true; // it will come anyway
+        }
         repeats[i] = true;
         msns[i] = msn;
         ends[i] = (int) (skipped + length);
         startPsns[i] = psn;
         nextPsns[i] = psn;
-        endPsns[i] = psn + context.packets(length);
+        endPsns[i] = endPsn;
         cursor = Math.min(cursor, read);
         return true;
     }

@@ -15,21 +15,29 @@ import org.nvmf4j.verbs.WorkOpcode;
 /**
  * The half of a queue pair that sends requests and takes responses: window, go-back-N, RDMA READ bookkeeping.
  *
+ * <p>It goes back where the peer says, or shows, that packets were lost, and halves the window, which grows again with each
+ * acknowledgement. A timeout shows no such thing, the peer may just be slow: then only the oldest packet that is not acknowledged
+ * and the newest one are sent again. The former fills a gap at the front or makes the peer repeat its acknowledgement; the latter
+ * makes it report a gap behind that.
+ *
  * <p>Three positions in the stream of PSNs: {@code unacknowledged} ≤ {@code next} ≤ {@code highest}. Going back sets {@code next}
  * to {@code unacknowledged}, which lies in the send queue's head and, inside an RDMA READ, is the next response that is missing:
  * a READ is asked for again from there, never from further back.
  */
 final class Requester {
     private static final long NONE = -1;
+    /** What losses do not shrink the window below. */
+    private static final int MIN_WINDOW_PACKETS = 4;
 
     private final RcContext context;
     private final SendQueue queue;
     private final RequestPackets packets;
     private final RetryTimer timer;
-    private final int window;
+    private final int maxWindow;
     private final int ackRequestInterval;
 
     private int initiatorDepth;
+    private int window;
 
     /** Oldest PSN that the peer has not acknowledged. */
     private long unacknowledged;
@@ -45,6 +53,8 @@ final class Requester {
     private int sinceAckRequest;
     /** Gone back without progress or timeout since: what asks to go back again tells nothing new. */
     private boolean recovering;
+    /** The PSN to send again next because of a timeout, with nothing gone back. */
+    private long probe = NONE;
 
     /** A request that must not be sent (on), and why: it fails when all before it have completed. */
     private long barrier = NONE;
@@ -56,7 +66,8 @@ final class Requester {
         queue = new SendQueue(context, sizes, inlineStorage);
         packets = new RequestPackets(context, queue);
         timer = new RetryTimer(context.tuning);
-        window = context.tuning.windowPackets();
+        maxWindow = context.tuning.windowPackets();
+        window = maxWindow;
         ackRequestInterval = context.tuning.ackRequestInterval();
     }
 
@@ -112,6 +123,10 @@ final class Requester {
     }
 
     boolean wantsTransmit() {
+        return probe != NONE || wantsNext();
+    }
+
+    private boolean wantsNext() {
         return !timer.waitingForReceiver()
                 && sendRequest < queue.tail()
                 && sendRequest != barrier
@@ -121,14 +136,24 @@ final class Requester {
 
     /** Transmits what window, READ limit and sink allow; false if the sink ran out of room first. */
     boolean transmit(PacketSink sink, long nowNanos) {
-        while (wantsTransmit()) {
-            boolean read = queue.isRead(sendRequest);
-            switch (emit(read, sink)) {
-                case SENT -> advance(read, nowNanos);
+        while (probe != NONE) {
+            switch (emit(probeRequest(), probe, true, sink)) {
+                case SENT -> advanceProbe(nowNanos);
                 case NO_MEMORY -> {
-                    setBarrier(sendRequest, WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
-                    failAtBarrier();
+                    if (probe == unacknowledged) {
+                        failForMemory(queue.head());
+                    }
+                    probe = NONE; // the newest one fails when it is the oldest
                 }
+                case NO_ROOM -> {
+                    return false;
+                }
+            }
+        }
+        while (wantsNext() && !context.failed()) {
+            switch (emit(sendRequest, next, askAck(), sink)) {
+                case SENT -> advance(queue.isRead(sendRequest), nowNanos);
+                case NO_MEMORY -> failForMemory(sendRequest);
                 case NO_ROOM -> {
                     return false;
                 }
@@ -137,13 +162,35 @@ final class Requester {
         return true;
     }
 
-    private Emission emit(boolean read, PacketSink sink) {
-        if (read) {
-            return queue.writable(sendRequest) ? packets.read(sendRequest, next, sink) : Emission.NO_MEMORY;
+    private Emission emit(long request, long psn, boolean ackRequest, PacketSink sink) {
+        if (queue.isRead(request)) {
+            return queue.writable(request) ? packets.read(request, psn, sink) : Emission.NO_MEMORY;
         }
-        return packets.readable(sendRequest, next)
-                ? packets.data(sendRequest, next, askAck(), sink)
-                : Emission.NO_MEMORY;
+        return packets.readable(request, psn) ? packets.data(request, psn, ackRequest, sink) : Emission.NO_MEMORY;
+    }
+
+    private void failForMemory(long request) {
+        setBarrier(request, WorkCompletionStatus.LOCAL_PROTECTION_ERROR);
+        failAtBarrier();
+    }
+
+    private long probeRequest() {
+        return probe == unacknowledged ? queue.head() : newestRequest();
+    }
+
+    /** The request that the PSN before {@link #next} belongs to. */
+    private long newestRequest() {
+        boolean begun = sendRequest < queue.tail() && queue.firstPsn(sendRequest) < next;
+        return begun ? sendRequest : sendRequest - 1;
+    }
+
+    /** From the oldest packet to the newest, unless an RDMA READ asked for both. */
+    private void advanceProbe(long nowNanos) {
+        context.statistics.retransmittedPackets++;
+        timer.onTransmit(nowNanos);
+        long newest = newestRequest();
+        boolean answered = newest == queue.head() && queue.isRead(newest);
+        probe = probe < next - 1 && !answered ? next - 1 : NONE;
     }
 
     /** Whether the packet at {@code next} asks for an acknowledgement: each message's last, in between now and then. */
@@ -154,10 +201,13 @@ final class Requester {
     }
 
     private void advance(boolean read, long nowNanos) {
+        boolean asks = read || askAck();
         if (next < highest) {
             context.statistics.retransmittedPackets++;
+        } else if (asks) {
+            timer.onFirstTransmit(next, nowNanos);
         }
-        sinceAckRequest = read || askAck() ? 0 : sinceAckRequest + 1;
+        sinceAckRequest = asks ? 0 : sinceAckRequest + 1;
         timer.onTransmit(nowNanos);
         next = read ? queue.endPsn(sendRequest) : next + 1;
         highest = Math.max(highest, next);
@@ -226,13 +276,16 @@ final class Requester {
             sendRequest = queue.head();
         }
         recovering = false;
-        timer.onProgress(next > unacknowledged, nowNanos);
+        probe = NONE;
+        window = Math.min(window + 1, maxWindow);
+        timer.onProgress(unacknowledged, next > unacknowledged, nowNanos);
     }
 
     private void goBack() {
         if (!recovering) {
             recovering = true;
             context.statistics.goBacks++;
+            window = Math.max(window / 2, Math.min(MIN_WINDOW_PACKETS, maxWindow));
             rewind();
             timer.onGoBack();
         }
@@ -243,6 +296,7 @@ final class Requester {
         sendRequest = queue.head();
         readsOutstanding = 0;
         sinceAckRequest = 0;
+        probe = NONE;
     }
 
     private void onSequenceNak(long psn, long nowNanos) {
@@ -342,8 +396,7 @@ final class Requester {
         }
         context.statistics.timeouts++;
         if (timer.onTimeout(nowNanos)) {
-            recovering = false;
-            goBack();
+            probe = unacknowledged;
             recovering = false; // the peer may not have reported this gap yet: one sequence NAK still counts
         } else {
             fail(WorkCompletionStatus.RETRY_EXCEEDED);

@@ -3,19 +3,20 @@ package org.nvmf4j.roce.rc;
 /**
  * The requester's two timers and its retry budgets.
  *
- * <p>The retransmission timer starts short and doubles up to the ACK timeout, as adaptive retransmission of hardware does, so that
- * a lost last packet costs milliseconds. A peer is given up when the timer has expired more often than the retry count
- * allows <em>and</em> as much time has passed without progress as {@code retryCount + 1} ACK timeouts take: never sooner than with
- * a constant timer, and not by one long pause of this process alone.
+ * <p>The retransmission timer follows the {@linkplain RoundTrip round trip} and doubles with each timeout up to the ACK timeout, as
+ * adaptive retransmission of hardware does, so that a lost last packet costs milliseconds, and a peer that takes longer than that
+ * is waited for. What has doubled stays until the next sample: progress alone tells nothing of the round trip. A peer is given up
+ * when the timer has expired more often than the retry count allows <em>and</em> as much time has passed without progress as {@code
+ * retryCount + 1} ACK timeouts take: never sooner than with a constant timer, and not by one long pause of this process alone.
  */
 final class RetryTimer {
     static final long NONE = Long.MAX_VALUE;
 
     private static final int INFINITE_RNR_RETRIES = 7;
 
-    private final long tunedFirstTimeoutNanos;
+    private final RcTuning tuning;
+    private final RoundTrip roundTrip = new RoundTrip();
     private long ackTimeoutNanos;
-    private long firstTimeoutNanos;
     private int retryCount;
     private int rnrRetryCount;
 
@@ -28,14 +29,13 @@ final class RetryTimer {
     private long receiverDeadline;
 
     RetryTimer(RcTuning tuning) {
-        tunedFirstTimeoutNanos = tuning.firstTimeoutNanos();
+        this.tuning = tuning;
     }
 
     void connect(RcParameters parameters) {
         ackTimeoutNanos = parameters.ackTimeoutNanos();
-        firstTimeoutNanos =
-                tunedFirstTimeoutNanos == 0 ? ackTimeoutNanos : Math.min(tunedFirstTimeoutNanos, ackTimeoutNanos);
-        timeoutNanos = firstTimeoutNanos;
+        long firstNanos = tuning.firstTimeoutNanos();
+        timeoutNanos = firstNanos == 0 ? ackTimeoutNanos : Math.min(firstNanos, ackTimeoutNanos);
         retryCount = parameters.retryCount();
         rnrRetryCount = parameters.rnrRetryCount();
     }
@@ -50,18 +50,26 @@ final class RetryTimer {
         }
     }
 
-    /** Something new was acknowledged; budgets start afresh. */
-    void onProgress(boolean outstanding, long nowNanos) {
+    /** A packet that asks for an answer leaves for the first time. */
+    void onFirstTransmit(long psn, long nowNanos) {
+        roundTrip.onTransmit(psn, nowNanos);
+    }
+
+    /** Something new was acknowledged, now everything before {@code unacknowledged}; budgets start afresh. */
+    void onProgress(long unacknowledged, boolean outstanding, long nowNanos) {
         timeouts = 0;
         rnrRetries = 0;
         waitingForReceiver = false;
-        timeoutNanos = firstTimeoutNanos;
+        if (roundTrip.onAnswer(unacknowledged, nowNanos)) {
+            timeoutNanos = Math.min(roundTrip.timeoutNanos(tuning.timeoutMarginNanos()), ackTimeoutNanos);
+        }
         stalledSince = nowNanos;
         deadline = outstanding && ackTimeoutNanos != 0 ? nowNanos + timeoutNanos : NONE;
     }
 
     /** The requester goes back: the timer runs again from the next transmission. */
     void onGoBack() {
+        roundTrip.onRetransmission();
         deadline = NONE;
     }
 
@@ -72,7 +80,7 @@ final class RetryTimer {
      */
     boolean onTimeout(long nowNanos) {
         timeouts++;
-        deadline = NONE;
+        onGoBack();
         timeoutNanos = Math.min(2 * timeoutNanos, ackTimeoutNanos);
         return timeouts <= retryCount || nowNanos - stalledSince < (retryCount + 1) * ackTimeoutNanos;
     }
@@ -87,8 +95,7 @@ final class RetryTimer {
             return false;
         }
         timeouts = 0;
-        timeoutNanos = firstTimeoutNanos;
-        deadline = NONE;
+        onGoBack();
         waitingForReceiver = true;
         receiverDeadline = nowNanos + waitNanos;
         return true;

@@ -14,7 +14,7 @@ class AcknowledgementTest {
     private static final int US = 0xA;
     private static final long DELAY = 30_000;
 
-    private final RcEnd end = new RcEnd(US, new RcTuning(64, 64, 8, DELAY, 0));
+    private final RcEnd end = new RcEnd(US, new RcTuning(64, 64, 8, DELAY, 0, 0));
     private final MemoryRegion memory = end.pattern(4096);
     private int psn = 0x200;
 
@@ -94,7 +94,7 @@ class AcknowledgementTest {
 
     @Test
     void leavesAtOnceWithoutADelay() {
-        RcEnd eager = new RcEnd(US, new RcTuning(64, 64, 8, 0, 0));
+        RcEnd eager = new RcEnd(US, new RcTuning(64, 64, 8, 0, 0, 0));
         eager.queuePair.connect(new RcParameters(0xB, 0x100, 0x200, MTU, 2, 2, 7, 7, 1_000_000, 14));
         eager.receive(Packet.of(Opcode.RC_WRITE_ONLY, US, 0x200, true, 0).reth(0, 0, 0));
         assertThat(eager.queuePair.wantsTransmit()).isTrue();

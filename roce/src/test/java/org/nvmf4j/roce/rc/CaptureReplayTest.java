@@ -33,7 +33,7 @@ class CaptureReplayTest {
     private static final int RECEIVE_BYTES = 16_384;
 
     /** Acknowledges each packet that asks, as the kernel does. */
-    private static final RcTuning LIKE_THE_KERNEL = new RcTuning(512, 512, 1, 0, 0);
+    private static final RcTuning LIKE_THE_KERNEL = new RcTuning(512, 512, 1, 0, 0, 0);
 
     /** Remote memory that requests of the capture name, and its stand-in. */
     private record StandIn(long address, MemoryRegion region) {}

@@ -64,7 +64,7 @@ final class RcChaos implements AutoCloseable {
             end = new RcEnd(
                     number,
                     new RcSizes(8, 8, 4, 32),
-                    new RcTuning(16, 4, 4, 10_000, 50_000),
+                    new RcTuning(16, 4, 4, 10_000, 50_000, 20_000),
                     new SplittableRandom(number),
                     arena,
                     16);

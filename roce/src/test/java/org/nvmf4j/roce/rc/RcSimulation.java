@@ -39,7 +39,8 @@ final class RcSimulation implements AutoCloseable {
                 1 + random.nextInt(64),
                 1 + random.nextInt(20),
                 random.nextInt(3) * 25_000L,
-                random.nextInt(2) * 200_000L);
+                random.nextInt(2) * 200_000L,
+                random.nextInt(2) * 50_000L);
         int maxMessage = mtu * (1 + random.nextInt(6)) + random.nextInt(8);
         monitor = new WireMonitor(mtu, window);
         a = new SimulatedPeer("a", 0xA, tuning, random.split(), arena, mtu, maxMessage);

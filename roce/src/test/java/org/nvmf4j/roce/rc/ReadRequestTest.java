@@ -26,7 +26,7 @@ class ReadRequestTest {
     private static final int US = 0xA;
     private static final int PSN = 0xFF_FFFD;
 
-    private final RcEnd end = new RcEnd(US, new RcTuning(64, 64, 16, 30_000, 0));
+    private final RcEnd end = new RcEnd(US, new RcTuning(64, 64, 16, 30_000, 0, 1_000_000));
     private final GuardedMemory guarded = new GuardedMemory(end.arena, 4 * MTU);
     private final MemoryRegion memory = end.register(guarded.segment(), RcEnd.ALL_RIGHTS);
 
@@ -133,6 +133,19 @@ class ReadRequestTest {
         respond(3, Opcode.RC_READ_RESPONSE_ONLY, 3 * MTU, MTU);
         assertThat(completedIds()).containsExactly(1L);
         assertThat(RcEnd.read(memory, 0, 4 * MTU)).isEqualTo(RcEnd.bytes(4 * MTU));
+    }
+
+    @Test
+    void asksAgainForTheOldestReadAndTheEndOfTheNewestAfterATimeout() {
+        postRead(1, 2 * MTU);
+        postRead(2, 2 * MTU + 1);
+        transmitted();
+        end.pass(1_000_000);
+        assertThat(transmitted()).containsExactly("READ 512 at 4096 psn 0", "READ 1 at 4608 psn 4");
+        respond(0, Opcode.RC_READ_RESPONSE_FIRST, 0, MTU);
+        respond(1, Opcode.RC_READ_RESPONSE_LAST, MTU, MTU);
+        acknowledge(2, AethSyndrome.NAK_PSN_SEQUENCE_ERROR);
+        assertThat(transmitted()).containsExactly("READ 513 at 4096 psn 2");
     }
 
     @Test

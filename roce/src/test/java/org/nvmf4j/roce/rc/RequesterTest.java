@@ -33,7 +33,7 @@ class RequesterTest {
     private static final int PEER = 0xB;
     private static final int PSN = 0xFF_FFFE; // wraps after two packets
 
-    private final RcEnd end = new RcEnd(US, new RcTuning(16, 8, 16, 30_000, 0));
+    private final RcEnd end = new RcEnd(US, new RcTuning(16, 8, 16, 30_000, 0, 1_000_000));
     private final MemoryRegion memory = end.pattern(8192);
 
     RequesterTest() {
@@ -301,6 +301,71 @@ class RequesterTest {
     }
 
     @Test
+    void sendsOnlyTheOldestAndTheNewestPacketAgainAfterATimeout() {
+        post(WorkOpcode.SEND, 1, 10);
+        post(WorkOpcode.RDMA_WRITE, 2, 6 * MTU);
+        end.transmit();
+        end.pass(1_000_000);
+        List<Packet> probes = end.transmit();
+        assertThat(psns(probes)).containsExactly(0, 6);
+        assertThat(probes).allMatch(Packet::ackRequest);
+        acknowledge(0);
+        assertThat(end.transmit()).isEmpty();
+        nak(1, AethSyndrome.NAK_PSN_SEQUENCE_ERROR);
+        assertThat(psns(end.transmit())).containsExactly(1, 2, 3, 4, 5, 6);
+        acknowledge(6);
+        assertThat(completedIds()).containsExactly(1L, 2L);
+        assertThat(end.queuePair.statistics().retransmittedPackets()).isEqualTo(8);
+    }
+
+    @Test
+    void halvesTheWindowOnALossAndOpensItWithAcknowledgements() {
+        post(WorkOpcode.SEND, 1, 30 * MTU);
+        end.transmit();
+        nak(0, AethSyndrome.NAK_PSN_SEQUENCE_ERROR);
+        List<Packet> packets = end.transmit();
+        assertThat(psns(packets)).containsExactly(0, 1, 2, 3, 4, 5, 6, 7);
+        assertThat(packets.getLast().ackRequest()).as("at the window's edge").isTrue();
+        acknowledge(3);
+        assertThat(psns(end.transmit())).containsExactly(8, 9, 10, 11, 12);
+        acknowledge(12);
+        assertThat(end.transmit()).hasSize(10);
+    }
+
+    @Test
+    void fitsTheTimeoutToTheRoundTripAndKeepsADoubledOneUntilTheNextSample() {
+        RcEnd quick = new RcEnd(US, new RcTuning(16, 8, 16, 30_000, 100_000, 50_000));
+        connect(quick);
+        MemoryRegion source = quick.pattern(10);
+        long[] timeouts = {100_000, 30_000 + 4 * 15_000};
+        for (int i = 0; i < 2; i++) {
+            quick.queuePair.postSend(quick.send(i, WorkOpcode.SEND, source, 0, 10));
+            quick.transmit();
+            assertThat(quick.queuePair.nextDeadlineNanos() - quick.now).isEqualTo(timeouts[i]);
+            quick.pass(30_000);
+            quick.receive(Packet.acknowledge(US, psn(i), AethSyndrome.ACK, 0));
+        }
+        quick.queuePair.postSend(quick.send(2, WorkOpcode.SEND, source, 0, 10));
+        quick.transmit();
+        assertThat(quick.queuePair.nextDeadlineNanos() - quick.now)
+                .as("the margin")
+                .isEqualTo(30_000 + 50_000);
+        quick.pass(80_000);
+        quick.transmit();
+        quick.receive(Packet.acknowledge(US, psn(2), AethSyndrome.ACK, 0));
+        quick.queuePair.postSend(quick.send(3, WorkOpcode.SEND, source, 0, 10));
+        quick.transmit();
+        assertThat(quick.queuePair.nextDeadlineNanos() - quick.now)
+                .as("nobody knows which of two packets was acknowledged")
+                .isEqualTo(160_000);
+        quick.pass(30_000);
+        quick.receive(Packet.acknowledge(US, psn(3), AethSyndrome.ACK, 0));
+        quick.queuePair.postSend(quick.send(4, WorkOpcode.SEND, source, 0, 10));
+        quick.transmit();
+        assertThat(quick.queuePair.nextDeadlineNanos() - quick.now).isEqualTo(80_000);
+    }
+
+    @Test
     void skipsWhatWasAcknowledgedWhileGoingBack() {
         post(WorkOpcode.SEND, 1, 4 * MTU);
         end.transmit();
@@ -351,7 +416,7 @@ class RequesterTest {
 
     @Test
     void doublesAShortFirstTimeoutAndGivesUpNoSoonerThanWithoutIt() {
-        RcEnd quick = new RcEnd(US, new RcTuning(16, 8, 16, 30_000, 100_000));
+        RcEnd quick = new RcEnd(US, new RcTuning(16, 8, 16, 30_000, 100_000, 50_000));
         connect(quick);
         quick.queuePair.postSend(quick.send(1, WorkOpcode.SEND, quick.pattern(10), 0, 10));
         quick.transmit();
