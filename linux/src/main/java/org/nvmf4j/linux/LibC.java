@@ -167,8 +167,8 @@ final class LibC {
         return narrow(errnoState, call(CLOSE, errnoState, fd, 0, 0, 0, 0, 0));
     }
 
-    /** With an integer as argument, which both ABIs pass to a variadic function as to any other. */
-    static int fcntl(MemorySegment errnoState, int fd, int command, int argument) {
+    /** With an integer or a pointer as argument, which both ABIs pass to a variadic function as to any other. */
+    static int fcntl(MemorySegment errnoState, int fd, int command, long argument) {
         return narrow(errnoState, call(FCNTL, errnoState, fd, command, argument, 0, 0, 0));
     }
 

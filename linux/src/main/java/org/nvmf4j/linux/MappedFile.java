@@ -82,7 +82,8 @@ public final class MappedFile {
                 .reinterpret(lengthBytes, arena, memory -> LibC.munmap(LibC.newErrnoState(), mapped, lengthBytes));
     }
 
-    private static int open(MemorySegment errnoState, Path file) throws LinuxException {
+    /** A descriptor for reading and writing. */
+    static int open(MemorySegment errnoState, Path file) throws LinuxException {
         try (Arena names = Arena.ofConfined()) {
             int fd = LibC.open(errnoState, names.allocateFrom(file.toString()).address(), O_RDWR | O_CLOEXEC);
             if (fd < 0) {
@@ -92,7 +93,7 @@ public final class MappedFile {
         }
     }
 
-    private static LinuxException failure(String call, int errno, String file) {
+    static LinuxException failure(String call, int errno, String file) {
         return new LinuxException(call, errno, call + " of " + file + ": " + SystemErrors.describe(errno));
     }
 }
