@@ -36,14 +36,23 @@ final class PciConfigSpace {
 
     AcsControl acs() {
         // What has gone, or sleeps too deep, reads as ones.
-        if (bytes.limit() < CONVENTIONAL_BYTES || word(0) == 0xffff) {
+        if (bytes.limit() < CONVENTIONAL_BYTES || word(0) == 0xffff || isFilledUp()) {
             return AcsControl.UNKNOWN;
         }
+        int at = acsControlAt();
+        return at < 0 ? AcsControl.ABSENT : new AcsControl(AcsControl.State.PRESENT, word(at));
+    }
+
+    /** Where the ACS Control register is, -1 if there is none or we may not see it. */
+    int acsControlAt() {
         int at = findExtendedCapability(EXTENDED_CAPABILITY_ACS);
-        if (at < 0 || at > bytes.limit() - ACS_CONTROL - 2) {
-            return AcsControl.ABSENT;
-        }
-        return new AcsControl(AcsControl.State.PRESENT, word(at + ACS_CONTROL));
+        return at < 0 || at > bytes.limit() - ACS_CONTROL - 2 ? -1 : at + ACS_CONTROL;
+    }
+
+    /** Whether an archive filled up with zeros what was read without privileges. */
+    private boolean isFilledUp() {
+        int first = bytes.get(CAPABILITIES_POINTER) & 0xfc;
+        return (word(STATUS) & STATUS_CAPABILITIES) != 0 && first >= HEADER_BYTES && word(first) == 0;
     }
 
     private int findCapability(int id) {

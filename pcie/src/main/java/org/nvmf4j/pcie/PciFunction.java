@@ -44,6 +44,12 @@ public record PciFunction(
         upstreamBridges = List.copyOf(upstreamBridges);
     }
 
+    PciFunction withAcs(AcsControl now) {
+        return now.equals(acs)
+                ? this
+                : new PciFunction(address, vendorId, deviceId, classCode, kind, hostBridge, upstreamBridges, now);
+    }
+
     /** The function with a word for what it is, where its class says so: {@code NIC 0000:41:00.0}. */
     public String describe() {
         String word = switch (classCode >>> 8) {

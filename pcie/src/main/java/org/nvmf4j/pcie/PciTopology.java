@@ -1,9 +1,6 @@
 package org.nvmf4j.pcie;
 
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -12,8 +9,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.TreeMap;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.nvmf4j.pcie.PciFunction.Kind;
 import org.nvmf4j.pcie.PciRoute.Reachable;
@@ -31,10 +26,6 @@ public final class PciTopology {
     /** Where Linux mounts sysfs. */
     public static final Path SYSFS = Path.of("/sys");
 
-    private static final Pattern HOST_BRIDGE = Pattern.compile("pci([0-9a-f]{4,7}:[0-9a-f]{2})");
-    private static final int CLASS_HOST_BRIDGE = 0x0600;
-    private static final int CLASS_PCI_BRIDGE = 0x0604;
-
     private final SortedMap<PciAddress, PciFunction> functions;
     private final PciPlatform platform;
 
@@ -51,7 +42,7 @@ public final class PciTopology {
      * @throws IOException if that is no sysfs tree, or the tree cannot be read
      */
     public static PciTopology read(Path sysfs) throws IOException {
-        return read(sysfs, PciPlatform.read(sysfs.toAbsolutePath().resolveSibling("proc/cpuinfo")));
+        return new PciTree(sysfs).read();
     }
 
     /**
@@ -60,72 +51,7 @@ public final class PciTopology {
      * @throws IOException if that is no sysfs tree, or the tree cannot be read
      */
     public static PciTopology read(Path sysfs, PciPlatform platform) throws IOException {
-        if (!Files.isDirectory(sysfs.resolve("bus"))) {
-            throw new IOException(sysfs + " is no sysfs tree: it has no folder bus");
-        }
-        SortedMap<PciAddress, PciFunction> functions = new TreeMap<>();
-        Path devices = sysfs.resolve("bus/pci/devices");
-        if (Files.isDirectory(devices)) {
-            try (DirectoryStream<Path> links = Files.newDirectoryStream(devices)) {
-                for (Path link : links) {
-                    addFunction(functions, link);
-                }
-            }
-        }
-        return new PciTopology(functions, platform);
-    }
-
-    private static void addFunction(SortedMap<PciAddress, PciFunction> functions, Path link) throws IOException {
-        Optional<PciAddress> address = PciAddress.find(String.valueOf(link.getFileName()));
-        if (address.isEmpty()) {
-            return;
-        }
-        try {
-            functions.put(address.get(), readFunction(address.get(), link.toRealPath()));
-        } catch (NoSuchFileException e) {
-            // Unplugged while we read.
-            functions.remove(address.get());
-        }
-    }
-
-    private static PciFunction readFunction(PciAddress address, Path folder) throws IOException {
-        String hostBridge = String.format("%04x:%02x", address.domain(), address.bus());
-        List<PciAddress> upstream = new ArrayList<>();
-        for (Path name : folder) {
-            var root = HOST_BRIDGE.matcher(name.toString());
-            if (root.matches()) {
-                // A domain of its own below a function (VMD) starts a new tree.
-                hostBridge = root.group(1);
-                upstream.clear();
-            }
-            PciAddress.find(name.toString()).ifPresent(upstream::addFirst);
-        }
-        upstream.remove(address);
-        int classCode = Sysfs.readHex(folder.resolve("class"));
-        PciConfigSpace config = new PciConfigSpace(Sysfs.readBytes(folder.resolve("config")));
-        return new PciFunction(
-                address,
-                Sysfs.readHex(folder.resolve("vendor")),
-                Sysfs.readHex(folder.resolve("device")),
-                classCode,
-                kind(classCode, config),
-                hostBridge,
-                upstream,
-                config.acs());
-    }
-
-    private static Kind kind(int classCode, PciConfigSpace config) {
-        return switch (classCode >>> 8) {
-            case CLASS_HOST_BRIDGE -> Kind.HOST_BRIDGE;
-            case CLASS_PCI_BRIDGE ->
-                switch (config.portType()) {
-                    case PciConfigSpace.PORT_ROOT -> Kind.ROOT_PORT;
-                    case PciConfigSpace.PORT_SWITCH_UPSTREAM -> Kind.SWITCH_UPSTREAM_PORT;
-                    case PciConfigSpace.PORT_SWITCH_DOWNSTREAM -> Kind.SWITCH_DOWNSTREAM_PORT;
-                    default -> Kind.BRIDGE;
-                };
-            default -> Kind.ENDPOINT;
-        };
+        return new PciTree(sysfs, platform).read();
     }
 
     /** All functions, by address. */

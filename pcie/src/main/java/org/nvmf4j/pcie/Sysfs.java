@@ -1,24 +1,36 @@
 package org.nvmf4j.pcie;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /** Reads attributes of sysfs. What is unplugged while we read gives {@link NoSuchFileException}. */
 final class Sysfs {
     private Sysfs() {}
 
-    /** An attribute's text without its line end. */
+    /** An attribute's text without its line end, and without the zeros to which archives fill it up. */
     static String readText(Path attribute) throws IOException {
-        return Files.readString(attribute).strip();
+        String text = Files.readString(attribute);
+        int end = text.indexOf(0);
+        return (end < 0 ? text : text.substring(0, end)).strip();
+    }
+
+    /** Whether we may map it for reading and writing. */
+    static boolean isAccessible(Path file) {
+        return Files.isReadable(file) && Files.isWritable(file);
     }
 
     /** An attribute such as {@code 0x010802}. */
     static int readHex(Path attribute) throws IOException {
         try {
-            return Integer.decode(readText(attribute));
+            String text = readText(attribute);
+            return Integer.parseUnsignedInt(text.startsWith("0x") ? text.substring(2) : text, 16);
         } catch (NumberFormatException e) {
             throw new IOException(attribute + " holds no hexadecimal number", e);
         }
@@ -32,6 +44,18 @@ final class Sysfs {
             throw e;
         } catch (IOException e) {
             return new byte[0];
+        }
+    }
+
+    /** A little-endian word of an attribute's bytes, -1 if we may not read as far. */
+    static int readWord(Path attribute, int at) throws NoSuchFileException {
+        try (FileChannel channel = FileChannel.open(attribute, StandardOpenOption.READ)) {
+            ByteBuffer word = ByteBuffer.allocate(Short.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            return channel.read(word, at) == Short.BYTES ? word.getShort(0) & 0xffff : -1;
+        } catch (NoSuchFileException e) {
+            throw e;
+        } catch (IOException e) {
+            return -1;
         }
     }
 

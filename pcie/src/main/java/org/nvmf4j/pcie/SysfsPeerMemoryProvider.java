@@ -19,12 +19,12 @@ import org.nvmf4j.target.spi.Reach;
 
 /**
  * The peer memories that sysfs shows: the kernel's {@code p2pmem} pools, and BARs that the user offers. Each call of
- * {@link #memories} reads the tree anew; {@link #reach} judges by that reading. Thread-safe.
+ * {@link #memories} looks again; {@link #reach} judges by that reading. Thread-safe.
  */
 public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
 
-    private final Path sysfs;
+    private final PciTree tree;
     private final Path devices;
     private final DeviceFinder finder;
     private final List<BarRange> bars;
@@ -40,7 +40,7 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
      * @throws IOException if that is no sysfs tree, or a BAR is not there or too small; one line
      */
     public SysfsPeerMemoryProvider(Path sysfs, List<BarRange> bars) throws IOException {
-        this.sysfs = sysfs;
+        tree = new PciTree(sysfs);
         devices = sysfs.resolve("bus/pci/devices");
         finder = new DeviceFinder(sysfs);
         this.bars = List.copyOf(bars);
@@ -48,7 +48,7 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
         for (int i = 0; i < barMemories.length; i++) {
             barMemories[i] = newBarMemory(this.bars.get(i));
         }
-        topology = PciTopology.read(sysfs);
+        topology = tree.read();
     }
 
     private BarPeerMemory newBarMemory(BarRange range) throws IOException {
@@ -63,7 +63,7 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
     @Override
     public synchronized List<PeerMemory> memories() {
         try {
-            topology = PciTopology.read(sysfs);
+            topology = tree.read();
         } catch (IOException e) {
             // What was there counts as there as long as its folder is.
             LOGGER.log(Level.WARNING, "cannot look for PCI devices: {0}", e.getMessage());

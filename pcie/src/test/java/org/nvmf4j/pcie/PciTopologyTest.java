@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -224,6 +227,73 @@ class PciTopologyTest {
         assertThatThrownBy(() -> PciTopology.read(other))
                 .isInstanceOf(IOException.class)
                 .hasMessage(other + " is no sysfs tree: it has no folder bus");
+    }
+
+    /** What must not keep the machine's other functions from use. */
+    @Test
+    void leavesOutFunctionsThatMakeNoSense() throws IOException {
+        addSwitch(tree.hostBridge("0000:00", SysfsTree.OTHER_HOST_BRIDGE).rootPort("0000:00:01.0"), 1);
+        Path noNumber = tree.function("0000:03:00.0").folder().resolve("vendor");
+        Files.writeString(noNumber, "none\n");
+        Files.createSymbolicLink(tree.root().resolve("bus/pci/devices/0000:0f:00.0"), Path.of("0000:0f:00.0"));
+        PciTree read = new PciTree(tree.root());
+        try (LoggedWarnings logged = new LoggedWarnings()) {
+            PciTopology topology = read.read();
+            assertThat(topology.function(PciAddress.parse("03:00.0"))).isEmpty();
+            assertThat(route(topology, "0000:03:00.1", "0000:04:00.0")).isEqualTo(new Reachable(4, Via.SWITCH));
+            assertThat(logged.take())
+                    .hasSize(2)
+                    .anyMatch(line -> line.startsWith("PCI function 0000:03:00.0 is left out: ")
+                            && line.endsWith("/vendor holds no hexadecimal number"))
+                    .anyMatch(line -> line.startsWith("PCI function 0000:0f:00.0 is left out: "));
+            read.read();
+            assertThat(logged.take()).as("at the second look").isEmpty();
+
+            Files.writeString(noNumber, "0x1b36\n");
+            assertThat(read.read().function(PciAddress.parse("03:00.0"))).isPresent();
+            assertThat(logged.take()).isEmpty();
+        }
+    }
+
+    @Test
+    void readsNumbersOfAllBitsAndAttributesFilledUpByAnArchive() throws IOException {
+        SysfsTree.Node host = tree.hostBridge("0000:00", SysfsTree.OTHER_HOST_BRIDGE);
+        Path folder = host.nvme("0000:00:01.0").folder();
+        Files.writeString(folder.resolve("class"), "0xffffffff\n");
+        Files.write(folder.resolve("vendor"), Arrays.copyOf("0x8086\n".getBytes(StandardCharsets.UTF_8), 4096));
+        PciFunction function = PciTopology.read(tree.root())
+                .function(PciAddress.parse("00:01.0"))
+                .orElseThrow();
+        assertThat(function.classCode()).isEqualTo(-1);
+        assertThat(function.kind()).isEqualTo(Kind.ENDPOINT);
+        assertThat(function.ids()).isEqualTo("8086:0010");
+    }
+
+    @Test
+    void seesWhatChangesWhenItLooksAgain() throws IOException {
+        SysfsTree.Node root =
+                tree.hostBridge("0000:00", SysfsTree.OTHER_HOST_BRIDGE).rootPort("0000:00:01.0");
+        addSwitch(root, 1);
+        tree.function("0000:02:01.0").acs(0);
+        PciTree read = new PciTree(tree.root());
+        assertThat(route(read.read(), "0000:03:00.0", "0000:04:00.0")).isInstanceOf(Reachable.class);
+        tree.function("0000:02:01.0").acs(SysfsTree.ACS_REDIRECT);
+        assertThat(route(read.read(), "0000:03:00.0", "0000:04:00.0")).isInstanceOf(Unreachable.class);
+        tree.function("0000:02:01.0").withoutPrivileges();
+        assertThat(read.read()
+                        .function(PciAddress.parse("02:01.0"))
+                        .orElseThrow()
+                        .acs()
+                        .isUnknown())
+                .isTrue();
+        tree.function("0000:04:00.0").unplug();
+        assertThat(read.read().function(PciAddress.parse("04:00.0"))).isEmpty();
+        tree.function("0000:02:01.0").nic("0000:04:00.0");
+        assertThat(read.read()
+                        .function(PciAddress.parse("04:00.0"))
+                        .orElseThrow()
+                        .ids())
+                .isEqualTo("15b3:1021");
     }
 
     @Test
