@@ -17,6 +17,8 @@ public record BarRange(PciAddress address, int bar, long offsetBytes, long lengt
     private static final Pattern TEXT =
             Pattern.compile("([^/]+)/resource([0-5])(?:@(\\d{1,15})([KMG]?)(?:\\+(\\d{1,15})([KMG]?))?)?");
 
+    private static final Pattern LENGTH_ALONE = Pattern.compile("([^/]+/resource[0-5])\\+(\\d+[KMG]?)");
+
     /** Checks ranges and alignment. */
     public BarRange {
         if (bar < 0 || bar > LAST_BAR || !isAligned(offsetBytes) || !isAligned(lengthBytes)) {
@@ -38,6 +40,11 @@ public record BarRange(PciAddress address, int bar, long offsetBytes, long lengt
     public static BarRange parse(String text) {
         Matcher parts = TEXT.matcher(text);
         if (!parts.matches()) {
+            Matcher length = LENGTH_ALONE.matcher(text);
+            if (length.matches()) {
+                throw new IllegalArgumentException("'" + text + "' is no range of a BAR; for its first "
+                        + length.group(2) + " write it as " + length.group(1) + "@0+" + length.group(2));
+            }
             throw new IllegalArgumentException(
                     "'" + text + "' is no range of a BAR; write it as 0000:03:00.0/resource2@OFFSET+LENGTH");
         }

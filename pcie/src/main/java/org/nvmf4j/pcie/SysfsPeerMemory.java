@@ -16,15 +16,20 @@ import org.nvmf4j.target.spi.PeerMemory;
  * block I/O, and refuses to pin it for long, as a hardware RDMA registration by address would.
  */
 final class SysfsPeerMemory implements PeerMemory {
+    /** As far as physical addresses reach. */
+    private static final long MAX_BYTES = 1L << 52;
+
     private final PciAddress address;
     private final Path folder;
     private final Path p2pmem;
+    private final Path allocate;
     private final DeviceFolder device;
 
     SysfsPeerMemory(PciAddress address, Path folder) {
         this.address = address;
         this.folder = folder;
         p2pmem = folder.resolve("p2pmem");
+        allocate = p2pmem.resolve("allocate");
         device = new DeviceFolder(p2pmem);
     }
 
@@ -38,10 +43,11 @@ final class SysfsPeerMemory implements PeerMemory {
         return number("size");
     }
 
-    /** Nothing where the kernel has no way to allocate. */
+    /** Nothing where we cannot allocate. */
     @Override
     public long freeBytes() {
-        return isAllocatable() ? number("available") : 0;
+        long available = need().isEmpty() ? number("available") : 0;
+        return available <= sizeBytes() ? available : 0;
     }
 
     @Override
@@ -63,7 +69,8 @@ final class SysfsPeerMemory implements PeerMemory {
         } catch (IOException e) {
             driver = "its driver";
         }
-        return isAllocatable() ? driver : driver + " (not to be had from user space: that needs Linux 6.2)";
+        String need = need();
+        return need.isEmpty() ? driver : driver + " (not to be had from user space: that needs " + need + ")";
     }
 
     @Override
@@ -72,11 +79,12 @@ final class SysfsPeerMemory implements PeerMemory {
         if (!isPresent()) {
             throw new IOException(address + " has vanished");
         }
-        if (!isAllocatable()) {
-            throw new IOException("the p2pmem of " + address + " cannot be allocated: that needs Linux 6.2");
+        String need = need();
+        if (!need.isEmpty()) {
+            throw new IOException("the p2pmem of " + address + " cannot be allocated: that needs " + need);
         }
         try {
-            return new MappedBlock(p2pmem.resolve("allocate"), 0, mappedBytes, bytes, () -> {});
+            return new MappedBlock(allocate, 0, mappedBytes, bytes, () -> {});
         } catch (LinuxException e) {
             if (e.errno() == SystemErrors.ENOMEM) {
                 return null;
@@ -85,17 +93,22 @@ final class SysfsPeerMemory implements PeerMemory {
         }
     }
 
-    private boolean isAllocatable() {
-        return Files.exists(p2pmem.resolve("allocate"));
+    /** What we lack to allocate; empty if nothing. */
+    private String need() {
+        if (!Files.exists(allocate)) {
+            return "Linux 6.2";
+        }
+        return Sysfs.isAccessible(allocate) ? "" : "root";
     }
 
-    /** An attribute's number; 0 if it has gone. */
+    /** An attribute's number; 0 if it has gone, or can be no memory's. */
     private long number(String attribute) {
         if (!isPresent()) {
             return 0;
         }
         try {
-            return Long.parseLong(Sysfs.readText(p2pmem.resolve(attribute)));
+            long number = Long.parseLong(Sysfs.readText(p2pmem.resolve(attribute)));
+            return number >= 0 && number <= MAX_BYTES ? number : 0;
         } catch (IOException | NumberFormatException e) {
             return 0;
         }
