@@ -314,6 +314,16 @@ class P2pCommandTest {
                                 "0000:04:00.0 has no resource0 but resource2"),
                         wrong(1, "list --allow-raw-bar 09:00.0/resource0", "no PCI function 0000:09:00.0", "/devices"),
                         wrong(1, "list --allow-raw-bar 04:00.0/resource2@2M", "only 1048576 bytes"),
+                        wrong(1, "list --allow-raw-bar 03:00.0/resource2", "use p2pmem=0000:03:00.0 without"),
+                        wrong(
+                                1,
+                                "list --allow-raw-bar 04:00.0/resource2 --allow-raw-bar 04:00.0/resource2@4K",
+                                "0000:04:00.0/resource2 and 0000:04:00.0/resource2@4096 overlap"),
+                        wrong(
+                                1,
+                                explain + "mem:1M,p2pmem=03:00.0 --allow-raw-bar 03:00.0/resource2",
+                                "use p2pmem=0000:03:00.0 without"),
+                        wrong(2, "list --allow-raw-bar 04:00.0/resource2+4M", "04:00.0/resource2@0+4M"),
                         wrong(2, "list --allow-raw-bar 04:00.0", "--allow-raw-bar", "0000:03:00.0/resource2@OFFSET"),
                         wrong(2, "list -o xml", "'xml'", "normal or json"),
                         wrong(2, "explain", "--ns"),

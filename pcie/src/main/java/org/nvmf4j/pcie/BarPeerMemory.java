@@ -1,6 +1,7 @@
 package org.nvmf4j.pcie;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -8,15 +9,19 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.FileRangeLock;
 import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.target.spi.PeerMemory;
 
 /**
  * A part of a BAR, mapped from its {@code resource} file in sysfs (normally root only). It counts as published, for
  * the user has offered it. Blocks are whole pages, from the lowest place with room. The CPU reaches it, and so does what
- * takes bus addresses; the kernel refuses it for direct I/O and for pinning.
+ * takes bus addresses; the kernel refuses it for direct I/O and for pinning. From the first block to the last the range
+ * of the file is locked, so that no two targets write to it.
  */
 final class BarPeerMemory implements PeerMemory {
+    private static final int IORESOURCE_MEM = 0x200;
+
     private final BarRange range;
     private final Path resource;
     private final long sizeBytes;
@@ -25,9 +30,12 @@ final class BarPeerMemory implements PeerMemory {
     /** Start of each piece that is taken, from the range's start, to its end. */
     private final TreeMap<Long, Long> taken = new TreeMap<>();
 
+    /** Held while anything is taken, where files can be locked. */
+    private @Nullable FileRangeLock lock;
+
     /**
      * @param folder the function's in sysfs
-     * @throws IOException if there is no such BAR, or it is too small
+     * @throws IOException if there is no such BAR, it is not to be mapped, or it is too small; one line
      */
     BarPeerMemory(BarRange range, Path folder) throws IOException {
         this.range = range;
@@ -39,11 +47,36 @@ final class BarPeerMemory implements PeerMemory {
                             ? noSuchBar(range, folder)
                             : "no PCI function " + range.address() + " in " + folder.getParent()));
         }
-        long room = Files.size(resource) - range.offsetBytes();
-        if (room <= 0 || range.lengthBytes() > room) {
-            throw new IOException(range + ": resource" + range.bar() + " has only " + Files.size(resource) + " bytes");
+        if (!isMemory(folder.resolve("resource"), range.bar())) {
+            throw new IOException(range + ": resource" + range.bar() + " is no memory but I/O ports");
+        }
+        long size = Files.size(resource);
+        long room = size - range.offsetBytes();
+        if (size < MappedBlock.PAGE_BYTES) {
+            throw new IOException(range + ": resource" + range.bar() + " has only " + size
+                    + " bytes, and only pages of " + MappedBlock.PAGE_BYTES + " can be mapped");
+        }
+        if (room < MappedBlock.PAGE_BYTES || range.lengthBytes() > room) {
+            throw new IOException(range + ": resource" + range.bar() + " has only " + size + " bytes");
+        }
+        if (!Sysfs.isAccessible(resource)) {
+            throw new IOException(range + ": resource" + range.bar() + " cannot be read and written; run as root");
         }
         sizeBytes = range.lengthBytes() == 0 ? room & -MappedBlock.PAGE_BYTES : range.lengthBytes();
+    }
+
+    /**
+     * Whether a BAR is for memory, by its line of {@code START END FLAGS}. Copies of a machine may lack the file.
+     *
+     * @param table the function's {@code resource} file
+     */
+    private static boolean isMemory(Path table, int bar) {
+        try {
+            String[] words = Sysfs.readText(table).lines().toList().get(bar).split(" ", -1);
+            return (Long.decode(words[2]) & IORESOURCE_MEM) != 0;
+        } catch (IOException | IndexOutOfBoundsException | NumberFormatException e) {
+            return true;
+        }
     }
 
     private static String noSuchBar(BarRange range, Path folder) {
@@ -112,7 +145,7 @@ final class BarPeerMemory implements PeerMemory {
         }
     }
 
-    private synchronized long take(long bytes) {
+    private synchronized long take(long bytes) throws IOException {
         long start = 0;
         for (Map.Entry<Long, Long> piece : taken.entrySet()) {
             if (piece.getKey() - start >= bytes) {
@@ -123,11 +156,42 @@ final class BarPeerMemory implements PeerMemory {
         if (bytes > sizeBytes - start) {
             return -1;
         }
+        if (taken.isEmpty()) {
+            lock();
+        }
         taken.put(start, start + bytes);
         return start;
     }
 
+    private void lock() throws IOException {
+        try {
+            lock = FileRangeLock.tryLock(resource, range.offsetBytes(), sizeBytes);
+        } catch (IOException e) {
+            return; // what cannot be locked goes without, and what cannot be opened fails next
+        }
+        if (lock == null) {
+            throw new IOException(range + ": in use by another process, or by another target in this process");
+        }
+    }
+
     private synchronized void giveBack(long start) {
         taken.remove(start);
+        FileRangeLock held = lock;
+        if (taken.isEmpty() && held != null) {
+            lock = null;
+            try {
+                held.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    /** Whether both would give out the same bytes. */
+    boolean overlaps(BarPeerMemory other) {
+        return range.address().equals(other.range.address())
+                && range.bar() == other.range.bar()
+                && range.offsetBytes() - other.range.offsetBytes() < other.sizeBytes
+                && other.range.offsetBytes() - range.offsetBytes() < sizeBytes;
     }
 }

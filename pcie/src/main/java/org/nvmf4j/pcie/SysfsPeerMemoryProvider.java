@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.nvmf4j.pcie.FoundDevice.NotOnPci;
 import org.nvmf4j.pcie.FoundDevice.OnPci;
@@ -27,9 +28,8 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
     private final PciTree tree;
     private final Path devices;
     private final DeviceFinder finder;
-    private final List<BarRange> bars;
     private final Map<PciAddress, SysfsPeerMemory> pools = new TreeMap<>();
-    private final BarPeerMemory[] barMemories;
+    private final List<OfferedBar> bars = new ArrayList<>();
     private volatile PciTopology topology;
 
     /**
@@ -37,22 +37,21 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
      *
      * @param sysfs {@link PciTopology#SYSFS} or a copy of another machine's
      * @param bars what the user offers besides
-     * @throws IOException if that is no sysfs tree, or a BAR is not there or too small; one line
+     * @throws IOException if that is no sysfs tree, or a BAR is not to be had, or offered twice; one line
      */
     public SysfsPeerMemoryProvider(Path sysfs, List<BarRange> bars) throws IOException {
         tree = new PciTree(sysfs);
         devices = sysfs.resolve("bus/pci/devices");
         finder = new DeviceFinder(sysfs);
-        this.bars = List.copyOf(bars);
-        barMemories = new BarPeerMemory[bars.size()];
-        for (int i = 0; i < barMemories.length; i++) {
-            barMemories[i] = newBarMemory(this.bars.get(i));
+        for (BarRange range : bars) {
+            OfferedBar bar =
+                    new OfferedBar(range, devices.resolve(range.address().toString()));
+            for (OfferedBar other : this.bars) {
+                bar.refuseOverlap(other);
+            }
+            this.bars.add(bar);
         }
         topology = tree.read();
-    }
-
-    private BarPeerMemory newBarMemory(BarRange range) throws IOException {
-        return new BarPeerMemory(range, devices.resolve(range.address().toString()));
     }
 
     /** The functions and bridges as {@link #memories} saw them last. */
@@ -75,30 +74,14 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
                 pools.computeIfAbsent(function.address(), address -> new SysfsPeerMemory(address, folder));
             }
         }
-        renewBars();
-        List<PeerMemory> all = new ArrayList<>(pools.values());
-        for (BarPeerMemory bar : barMemories) {
-            if (bar.isPresent()) {
-                all.add(bar);
-            }
-        }
-        all.sort((a, b) -> PciAddress.parse(a.pciAddress()).compareTo(PciAddress.parse(b.pciAddress())));
-        return List.copyOf(all);
+        SortedMap<PciAddress, List<PeerMemory>> all = new TreeMap<>();
+        pools.forEach((address, pool) -> add(all, address, pool));
+        bars.forEach(bar -> bar.look().ifPresent(memory -> add(all, bar.address(), memory)));
+        return all.values().stream().flatMap(List::stream).toList();
     }
 
-    /** A device that was plugged in again has new memory. */
-    private void renewBars() {
-        for (int i = 0; i < barMemories.length; i++) {
-            BarRange range = bars.get(i);
-            if (!barMemories[i].isPresent()
-                    && Files.exists(devices.resolve(range.address().toString()))) {
-                try {
-                    barMemories[i] = newBarMemory(range);
-                } catch (IOException e) {
-                    LOGGER.log(Level.WARNING, "{0}", e.getMessage());
-                }
-            }
-        }
+    private static void add(Map<PciAddress, List<PeerMemory>> all, PciAddress address, PeerMemory memory) {
+        all.computeIfAbsent(address, none -> new ArrayList<>()).add(memory);
     }
 
     /** The function behind a client, or why there is none. */

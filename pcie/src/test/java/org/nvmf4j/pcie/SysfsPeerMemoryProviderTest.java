@@ -2,12 +2,14 @@ package org.nvmf4j.pcie;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
@@ -207,6 +209,141 @@ class SysfsPeerMemoryProviderTest {
     }
 
     @Test
+    void noTwoGiveOutTheSameBytes() throws IOException {
+        PeerMemory mine = provider(BAR).memories().get(1);
+        PeerMemory other = provider(BAR).memories().get(1);
+        PeerMemory beside =
+                provider(BarRange.parse("04:00.0/resource2@68K")).memories().get(1);
+        allocate(other, 4096).close();
+        PeerBlock first = allocate(mine, 4096);
+        PeerBlock second = allocate(mine, 4096);
+        first.close();
+        allocate(mine, 8192).close();
+        allocate(beside, 4096).close();
+        assertThat(other.freeBytes()).as("looking locks nothing").isEqualTo(65_536);
+        assertThatThrownBy(() -> other.allocate(4096))
+                .isInstanceOf(IOException.class)
+                .hasMessage("0000:04:00.0/resource2@4096+65536: in use by another process,"
+                        + " or by another target in this process");
+        second.close();
+        try (PeerBlock _ = allocate(other, 4096)) {
+            assertThatThrownBy(() -> mine.allocate(4096)).hasMessageContaining("in use");
+        }
+        allocate(mine, 4096).close();
+    }
+
+    @Test
+    void offersEachByteOnce() throws IOException {
+        assertThatThrownBy(() -> provider(BAR, BAR))
+                .isInstanceOf(IOException.class)
+                .hasMessage("0000:04:00.0/resource2@4096+65536 and 0000:04:00.0/resource2@4096+65536 overlap;"
+                        + " offer each byte of a BAR once");
+        assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource2"), BAR))
+                .hasMessageStartingWith("0000:04:00.0/resource2 and 0000:04:00.0/resource2@4096+65536 overlap");
+        assertThatThrownBy(() -> provider(BAR, BarRange.parse("04:00.0/resource2@0+8K")))
+                .hasMessageContaining(" and 0000:04:00.0/resource2@0+8192 overlap");
+        tree.function("0000:04:00.0").resource(4, MIB);
+        assertThat(provider(
+                                BAR,
+                                BarRange.parse("04:00.0/resource2@0+4K"),
+                                BarRange.parse("04:00.0/resource2@68K"),
+                                BarRange.parse("04:00.0/resource4"))
+                        .memories())
+                .hasSize(6);
+    }
+
+    @Test
+    void leavesToTheKernelWhatItHasInAPool() throws IOException {
+        tree.function("0000:03:00.0").resource(2, MIB);
+        assertThatThrownBy(() -> provider(BarRange.parse("03:00.0/resource2")))
+                .isInstanceOf(IOException.class)
+                .hasMessage("0000:03:00.0/resource2: the kernel has the memory of 0000:03:00.0 in its p2pmem, perhaps"
+                        + " this BAR; use p2pmem=0000:03:00.0 without --allow-raw-bar");
+        SysfsPeerMemoryProvider provider = provider(BAR);
+        tree.function("0000:04:00.0").p2pmem(MIB, MIB, true);
+        try (LoggedWarnings logged = new LoggedWarnings()) {
+            assertThat(provider.memories()).hasSize(3).doesNotHaveAnyElementsOfTypes(BarPeerMemory.class);
+            provider.memories();
+            assertThat(logged.take()).singleElement().asString().contains("04:00.0 in its p2pmem");
+        }
+    }
+
+    @Test
+    void warnsOnceOfEachDisappearanceOfABar() throws IOException {
+        SysfsPeerMemoryProvider provider = provider(BAR);
+        SysfsTree.Node drive = tree.function("0000:04:00.0");
+        try (LoggedWarnings logged = new LoggedWarnings()) {
+            for (int time = 0; time < 2; time++) {
+                Files.delete(drive.folder().resolve("resource2"));
+                for (int look = 0; look < 3; look++) {
+                    assertThat(provider.memories()).hasSize(2);
+                }
+                assertThat(logged.take())
+                        .containsExactly("0000:04:00.0/resource2@4096+65536: 0000:04:00.0 has no resource2,"
+                                + " nor any other BAR");
+                drive.resource(2, MIB);
+                assertThat(provider.memories()).hasSize(3);
+                assertThat(logged.take()).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void saysThatWeMayNot() throws IOException {
+        Path bar = tree.function("0000:04:00.0").folder().resolve("resource2");
+        Path pool = tree.function("0000:03:00.0").folder().resolve("p2pmem/allocate");
+        for (Path file : List.of(bar, pool)) {
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--------"));
+        }
+        assumeFalse(Files.isWritable(bar), "root may all");
+        assertThatThrownBy(() -> provider(BAR))
+                .isInstanceOf(IOException.class)
+                .hasMessage("0000:04:00.0/resource2@4096+65536: resource2 cannot be read and written; run as root");
+        PeerMemory memory = provider().memories().getFirst();
+        assertThat(memory.freeBytes()).isZero();
+        assertThat(memory.publisher()).isEqualTo("its driver (not to be had from user space: that needs root)");
+        assertThatThrownBy(() -> memory.allocate(4096))
+                .isInstanceOf(IOException.class)
+                .hasMessage("the p2pmem of 0000:03:00.0 cannot be allocated: that needs root");
+    }
+
+    @Test
+    void countsNumbersThatCannotBeAsNothing() throws IOException {
+        Path p2pmem = tree.function("0000:03:00.0").folder().resolve("p2pmem");
+        PeerMemory memory = provider().memories().getFirst();
+        for (String wrong : List.of("-4096", "9223372036854775807", "99999999999999999999", "x", "")) {
+            Files.writeString(p2pmem.resolve("available"), wrong);
+            assertThat(memory.freeBytes()).as(wrong).isZero();
+            Files.writeString(p2pmem.resolve("size"), wrong);
+            assertThat(memory.sizeBytes()).as(wrong).isZero();
+        }
+        Files.writeString(p2pmem.resolve("size"), "8192");
+        Files.writeString(p2pmem.resolve("available"), "8193");
+        assertThat(memory.freeBytes()).isZero();
+        Files.writeString(p2pmem.resolve("available"), "8192");
+        assertThat(memory.freeBytes()).isEqualTo(8192);
+    }
+
+    @Test
+    void refusesBarsThatCannotBeMapped() throws IOException {
+        SysfsTree.Node drive =
+                tree.function("0000:04:00.0").resource(0, 512).resource(1, 0).resource(3, MIB);
+        assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource0")))
+                .isInstanceOf(IOException.class)
+                .hasMessage(
+                        "0000:04:00.0/resource0: resource0 has only 512 bytes, and only pages of 4096 can be mapped");
+        assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource1")))
+                .hasMessageContaining("has only 0 bytes");
+        String memory = "0x00000000fe000000 0x00000000fe0fffff 0x0000000000140204\n";
+        String ports = "0x000000000000c000 0x000000000000c0ff 0x0000000000040101\n";
+        Files.writeString(drive.folder().resolve("resource"), memory + memory + memory + ports);
+        assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource3")))
+                .isInstanceOf(IOException.class)
+                .hasMessage("0000:04:00.0/resource3: resource3 is no memory but I/O ports");
+        assertThat(provider(BAR).memories()).hasSize(3);
+    }
+
+    @Test
     void refusesBarsThatAreNotThere() {
         assertThatThrownBy(() -> provider(BarRange.parse("04:00.0/resource0")))
                 .hasMessage("0000:04:00.0/resource0: 0000:04:00.0 has no resource0 but resource2");
@@ -236,5 +373,9 @@ class SysfsPeerMemoryProviderTest {
                 "03:00.0/resource2@999999999999999G")) {
             assertThatThrownBy(() -> BarRange.parse(wrong)).as(wrong).isInstanceOf(IllegalArgumentException.class);
         }
+        assertThatThrownBy(() -> BarRange.parse("03:00.0/resource2+4M"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("'03:00.0/resource2+4M' is no range of a BAR; for its first 4M write it as"
+                        + " 03:00.0/resource2@0+4M");
     }
 }
