@@ -14,9 +14,17 @@ final class DeviceMixin {
             paramLabel = "NAME",
             defaultValue = Device.ANY_PROVIDER,
             description =
-                    "RDMA provider: auto or a provider's name; softroce is the only one that reaches other processes"
+                    "RDMA provider: ibverbs (RDMA devices of the kernel), softroce (UDP sockets), loopback (this process"
+                            + " only), or auto: ibverbs where such a device has the address, else softroce"
                             + " (default: ${DEFAULT-VALUE}).")
     String provider = Device.ANY_PROVIDER;
+
+    @Option(
+            names = "--device",
+            paramLabel = "NAME",
+            description = "RDMA device, as nvmf devices lists it (default: whichever has the address).")
+    @Nullable
+    String deviceName;
 
     @Option(
             names = "--path-mtu",
@@ -50,6 +58,9 @@ final class DeviceMixin {
     }
 
     DeviceOptions applyTo(DeviceOptions options) {
-        return options.withPathMtuBytes(pathMtuBytes).withPcapFile(pcapFile).withFaults(faults);
+        return options.withPathMtuBytes(pathMtuBytes)
+                .withPcapFile(pcapFile)
+                .withFaults(faults)
+                .withDeviceName(deviceName);
     }
 }

@@ -33,6 +33,7 @@ import picocli.CommandLine.Spec;
             CopyCommand.class,
             BenchCommand.class,
             CompareCommand.class,
+            DevicesCommand.class,
             P2pCommand.class,
             DecodeCommand.class,
             DemoCommand.class,

@@ -28,6 +28,7 @@ import org.nvmf4j.target.TargetOptions;
 import org.nvmf4j.target.TargetStatistics;
 import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.DeviceOptions;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -251,6 +252,12 @@ final class ServeCommand implements Callable<Integer> {
         }
     }
 
+    /** The provider, the device where it has a name of its own, and the path MTU. */
+    private static String describe(DeviceAttributes device) {
+        String name = device.name().startsWith(device.provider()) ? "" : " on " + device.name();
+        return device.provider() + name + ", path MTU " + device.pathMtuBytes();
+    }
+
     private static String describe(Target target, Subsystem subsystem, List<Device> devices) {
         String where = target.ports().stream().map(AddressText::of).collect(Collectors.joining(", "));
         String what = subsystem.namespaces().stream()
@@ -258,8 +265,7 @@ final class ServeCommand implements Callable<Integer> {
                         namespace.nsid() + " (" + Sizes.format(namespace.blocks() * namespace.blockSizeBytes()) + ")")
                 .collect(Collectors.joining(", "));
         String how = devices.stream()
-                .map(device -> device.attributes().provider() + ", path MTU "
-                        + device.attributes().pathMtuBytes())
+                .map(device -> describe(device.attributes()))
                 .distinct()
                 .collect(Collectors.joining("; "));
         return "listening on " + where + " (" + how + "), subsystem " + subsystem.nqn() + ", namespaces " + what;

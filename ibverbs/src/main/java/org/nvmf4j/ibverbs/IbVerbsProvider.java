@@ -4,11 +4,13 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.AddressText;
+import org.nvmf4j.verbs.DeviceDescription;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -52,6 +54,11 @@ public final class IbVerbsProvider implements VerbsProvider {
         }
     }
 
+    @Override
+    public List<DeviceDescription> describeDevices() {
+        return new DeviceReport(KERNEL_DEVICES).all();
+    }
+
     private static boolean hasKernelDevice() {
         try (Stream<Path> devices = Files.list(KERNEL_DEVICES)) {
             return devices.findAny().isPresent();
@@ -68,7 +75,8 @@ public final class IbVerbsProvider implements VerbsProvider {
             return false;
         }
         try {
-            return !IbVerbsDevice.nameAt(RdmaCore.load(), local(options)).isEmpty();
+            String found = IbVerbsDevice.nameAt(RdmaCore.load(), local(options));
+            return options.deviceName() == null || found.equals(options.deviceName());
         } catch (VerbsException e) {
             return false;
         }
@@ -94,12 +102,18 @@ public final class IbVerbsProvider implements VerbsProvider {
                     "an RDMA device " + (options.faults() != null ? "injects no faults" : "writes no pcap file")
                             + ": use provider softroce");
         }
-        return new IbVerbsDevice(RdmaCore.load(), local(options), options);
+        InetAddress local = local(options);
+        checkDeviceName(options.withLocalAddress(local));
+        return new IbVerbsDevice(RdmaCore.load(), local, options);
     }
 
     private static InetAddress local(DeviceOptions options) throws VerbsException {
         @Nullable InetAddress local = options.localAddress();
         InetAddress remote = options.remoteAddress();
+        String wanted = options.deviceName();
+        if (local == null && wanted != null) {
+            local = new DeviceReport(KERNEL_DEVICES).addressOf(wanted, remote);
+        }
         if (local == null && remote != null) {
             try {
                 local = NetworkRoutes.sourceAddressFor(remote);

@@ -8,12 +8,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.linux.UdpOptions;
 import org.nvmf4j.linux.UdpSocket;
 import org.nvmf4j.roce.cm.CmOptions;
 import org.nvmf4j.verbs.AddressText;
+import org.nvmf4j.verbs.DeviceDescription;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -68,9 +71,31 @@ public final class SoftRoceProvider implements VerbsProvider {
         return RANK;
     }
 
+    /** One for each address of this machine. */
+    @Override
+    public List<DeviceDescription> describeDevices() {
+        try {
+            return NetworkRoutes.localAddresses().stream()
+                    .map(local -> new DeviceDescription(deviceName(local), facts(local)))
+                    .toList();
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    private static Map<String, String> facts(InetAddress local) {
+        try {
+            return Map.of("path MTU", Integer.toString(DeviceSockets.linkPathMtuBytes(local, null)));
+        } catch (IOException e) {
+            return Map.of("use", "not possible: " + e.getMessage());
+        }
+    }
+
     @Override
     public boolean canOpen(DeviceOptions options) {
-        return options.localAddress() != null || options.remoteAddress() != null;
+        String wanted = options.deviceName();
+        return (options.localAddress() != null || options.remoteAddress() != null)
+                && (wanted == null || wanted.equals(deviceName(options)));
     }
 
     @Override
@@ -85,6 +110,7 @@ public final class SoftRoceProvider implements VerbsProvider {
 
     @Override
     public ProviderDevice open(DeviceOptions options) throws VerbsException {
+        checkDeviceName(options);
         SecureRandom random = new SecureRandom();
         // Only a packet that is a message of its own can be repeated or reordered without a wrong IPv4 identification.
         UdpOptions udp = options.faults() == null ? udpOptions : udpOptions.withSegmentation(false);

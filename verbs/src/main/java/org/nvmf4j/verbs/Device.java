@@ -16,6 +16,8 @@ import org.nvmf4j.verbs.spi.VerbsProvider;
  * <p>Methods may be called from any thread; what they return belongs to a lane as its own page says. Close from inside out.
  */
 public final class Device implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(Device.class.getName());
+
     /** Names a provider nowhere in particular: the best one that can serve the address. */
     public static final String ANY_PROVIDER = "auto";
 
@@ -55,9 +57,10 @@ public final class Device implements AutoCloseable {
             }
         }
         String names = all.stream().map(VerbsProvider::name).collect(Collectors.joining(", "));
+        String device = options.deviceName() == null ? "" : " on device " + options.deviceName();
         throw new VerbsException(
                 any
-                        ? "no RDMA provider can serve this address; providers here: " + names
+                        ? "no RDMA provider can serve this address" + device + "; providers here: " + names
                         : "no RDMA provider '" + providerName + "'; use one of " + names);
     }
 
@@ -73,9 +76,23 @@ public final class Device implements AutoCloseable {
         return providers().stream().map(VerbsProvider::name).toList();
     }
 
+    /** What there is on this machine, highest rank first. */
+    public static List<ProviderDescription> describeProviders() {
+        return providers().stream()
+                .map(provider -> new ProviderDescription(
+                        provider.name(), provider.unavailableBecause(), provider.describeDevices()))
+                .toList();
+    }
+
     /** Opens a device of a given provider; for tests, and for programs that bring their own. */
     public static Device open(VerbsProvider provider, DeviceOptions options) throws VerbsException {
-        return new Device(provider.open(options), options.inlineUse());
+        ProviderDevice opened = provider.open(options);
+        DeviceAttributes attributes = opened.attributes();
+        LOG.log(
+                System.Logger.Level.DEBUG,
+                () -> "RDMA device " + attributes.name() + " of provider " + attributes.provider() + " at "
+                        + AddressText.of(attributes.localAddress()));
+        return new Device(opened, options.inlineUse());
     }
 
     public DeviceAttributes attributes() {

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param pcapFile where a software device writes every packet, or null
  * @param faults what a software device does to what it sends, or null
  * @param inlineUse for measurements: what is made of inline data
+ * @param deviceName as {@link DeviceAttributes#name}, or null for whichever device has the address
  */
 public record DeviceOptions(
         @Nullable InetAddress localAddress,
@@ -23,7 +24,8 @@ public record DeviceOptions(
         int pathMtuBytes,
         @Nullable Path pcapFile,
         @Nullable FaultOptions faults,
-        InlineUse inlineUse) {
+        InlineUse inlineUse,
+        @Nullable String deviceName) {
     public DeviceOptions {
         if (vectors < 1) {
             throw new IllegalArgumentException("a device needs at least one completion vector");
@@ -35,7 +37,7 @@ public record DeviceOptions(
 
     /** A device at no address yet, with one vector and whatever else is usual. */
     public static DeviceOptions defaults() {
-        return new DeviceOptions(null, null, 1, 0, null, null, InlineUse.WHERE_IT_FITS);
+        return new DeviceOptions(null, null, 1, 0, null, null, InlineUse.WHERE_IT_FITS, null);
     }
 
     /** A device at a local address, as a target needs it. */
@@ -49,30 +51,42 @@ public record DeviceOptions(
     }
 
     public DeviceOptions withLocalAddress(@Nullable InetAddress localAddress) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withRemoteAddress(@Nullable InetAddress remoteAddress) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withVectors(int vectors) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withPathMtuBytes(int pathMtuBytes) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withPcapFile(@Nullable Path pcapFile) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withFaults(@Nullable FaultOptions faults) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 
     public DeviceOptions withInlineUse(InlineUse inlineUse) {
-        return new DeviceOptions(localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse);
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
+    }
+
+    public DeviceOptions withDeviceName(@Nullable String deviceName) {
+        return new DeviceOptions(
+                localAddress, remoteAddress, vectors, pathMtuBytes, pcapFile, faults, inlineUse, deviceName);
     }
 }

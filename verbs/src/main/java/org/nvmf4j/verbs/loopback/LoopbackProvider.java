@@ -28,6 +28,7 @@ public final class LoopbackProvider implements VerbsProvider {
 
     @Override
     public ProviderDevice open(DeviceOptions options) throws VerbsException {
+        checkDeviceName(options);
         if (options.faults() != null) {
             throw new VerbsException(
                     "the loopback provider sends no packets and so injects no faults: use provider softroce, or no faults");

@@ -1,5 +1,7 @@
 package org.nvmf4j.verbs.spi;
 
+import java.util.List;
+import org.nvmf4j.verbs.DeviceDescription;
 import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.VerbsException;
 
@@ -16,12 +18,31 @@ public interface VerbsProvider {
         return "";
     }
 
+    /** The devices that there are, for people; may open them to try what they do. */
+    default List<DeviceDescription> describeDevices() {
+        return List.of();
+    }
+
     /** Whether this provider can serve the addresses that the options name. */
     boolean canOpen(DeviceOptions options);
 
     /** The {@linkplain org.nvmf4j.verbs.DeviceAttributes#name name} of the device that the options would open. */
     default String deviceName(DeviceOptions options) {
         return name();
+    }
+
+    /**
+     * Refuses options that name another device than {@link #deviceName} does.
+     *
+     * @throws VerbsException with one line
+     */
+    default void checkDeviceName(DeviceOptions options) throws VerbsException {
+        String wanted = options.deviceName();
+        String own = deviceName(options);
+        if (wanted != null && !wanted.equals(own)) {
+            throw new VerbsException("provider " + name() + " has no device '" + wanted
+                    + "' here: with these addresses it is called " + own + "; see nvmf devices");
+        }
     }
 
     /**
