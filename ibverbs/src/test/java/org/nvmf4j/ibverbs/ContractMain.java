@@ -1,5 +1,6 @@
 package org.nvmf4j.ibverbs;
 
+import java.io.IOException;
 import java.io.PrintStream;
 import java.util.Locale;
 import org.junit.platform.engine.TestExecutionResult;
@@ -10,11 +11,14 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs {@link RdmaContractTest}, or the methods of it that are named, where there is no Maven: in the guest of {@code interop/}. */
+/**
+ * Runs {@link RdmaContractTest}, or the methods of it that are named, where there is no Maven: in the guest of {@code interop/}. In the end
+ * nothing may be left of what was made on the devices.
+ */
 final class ContractMain {
     private ContractMain() {}
 
-    public static void main(String[] methods) {
+    public static void main(String[] methods) throws IOException {
         LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request();
         if (methods.length == 0) {
             request.selectors(DiscoverySelectors.selectClass(RdmaContractTest.class));
