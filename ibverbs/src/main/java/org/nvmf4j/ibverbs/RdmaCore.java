@@ -190,6 +190,11 @@ final class RdmaCore {
                 function == Function.IBV_REG_MR
                         ? "; memory is locked for the device: raise the limit (ulimit -l unlimited, or LimitMEMLOCK)"
                         : "";
+            case 2 -> // ENOENT: what librdmacm says when it can open no device
+                function == Function.RDMA_CREATE_EVENT_CHANNEL
+                        ? "; no RDMA device can be opened: give this user access to /dev/infiniband (group rdma, or root),"
+                                + " and load the kernel module rdma_ucm"
+                        : "";
             case SystemErrors.EPERM, 13 -> "; give this user access to /dev/infiniband (group rdma, or root)";
             default -> "";
         };

@@ -39,6 +39,8 @@ class RdmaCoreTest {
                 .hasMessageContainingAll("ibv_reg_mr: ENOMEM", "ulimit -l");
         assertThat(RdmaCore.failure(Function.RDMA_CREATE_EVENT_CHANNEL, 13))
                 .hasMessageContainingAll("EACCES", "/dev/infiniband");
+        assertThat(RdmaCore.failure(Function.RDMA_CREATE_EVENT_CHANNEL, 2))
+                .hasMessageContainingAll("no RDMA device can be opened", "/dev/infiniband", "rdma_ucm");
         assertThat(RdmaCore.failure(Function.IBV_CREATE_QP, VerbsException.EINVAL)
                         .errno())
                 .isEqualTo(VerbsException.EINVAL);
