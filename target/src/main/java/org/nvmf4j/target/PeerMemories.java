@@ -24,7 +24,7 @@ import org.nvmf4j.verbs.VerbsException;
  * namespace on a port, shares each memory among the lanes, and gives it back after the last use. Thread-safe; none of it is on the I/O
  * path.
  */
-final class PeerMemories implements PeerMemoryProvider {
+final class PeerMemories {
     private static final System.Logger LOG = System.getLogger(PeerMemories.class.getName());
     /** A controller with many namespaces has a line for each. */
     private static final LimitedLog PLACEMENTS = new LimitedLog(LOG, 500);
@@ -55,8 +55,8 @@ final class PeerMemories implements PeerMemoryProvider {
 
     // What there is, as selection sees it.
 
-    @Override
-    public List<HeldPeerMemory> memories() {
+    /** All that the provider offers now. */
+    List<HeldPeerMemory> memories() {
         List<? extends PeerMemory> offered = provider.memories();
         synchronized (this) {
             known.entrySet()
@@ -80,11 +80,6 @@ final class PeerMemories implements PeerMemoryProvider {
 
     private boolean isUsed(HeldPeerMemory memory) {
         return inUse.stream().anyMatch(one -> one.memory() == memory);
-    }
-
-    @Override
-    public Reach reach(PeerMemory memory, PeerClient client) {
-        return provider.reach(memory instanceof HeldPeerMemory held ? held.memory() : memory, client);
     }
 
     /** Looks whether what is used is still there. */
@@ -113,7 +108,7 @@ final class PeerMemories implements PeerMemoryProvider {
 
             @Override
             public Reach reach(PeerMemory memory, PeerClient client) {
-                return PeerMemories.this.reach(memory, client);
+                return provider.reach(memory instanceof HeldPeerMemory held ? held.memory() : memory, client);
             }
         };
     }
