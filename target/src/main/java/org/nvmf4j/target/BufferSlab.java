@@ -1,7 +1,11 @@
 package org.nvmf4j.target;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.BackendMapping;
+import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.verbs.MemoryRegion;
 
 /** A piece of registered memory from which one lane takes data buffers: 4 KiB to the largest, in powers of two. */
@@ -12,6 +16,10 @@ class BufferSlab implements DataBuffer.Source {
     private final int largestOrder;
     private final Buddies buddies;
     private final ArrayDeque<DataBuffer> spare = new ArrayDeque<>();
+    /** What backends have made of the memory, by {@link BackendLanes.Use#index}. */
+    private final List<@Nullable BackendMapping> mappings = new ArrayList<>();
+
+    private final List<BackendLanes.Use> mappedFor = new ArrayList<>();
     private int taken;
 
     /**
@@ -63,14 +71,48 @@ class BufferSlab implements DataBuffer.Source {
         taken--;
     }
 
+    @Override
+    public BackendMapping mapping(BackendLanes.Use use) {
+        BackendMapping mapping = use.index() < mappings.size() ? mappings.get(use.index()) : null;
+        return mapping == null ? map(use) : mapping;
+    }
+
+    private BackendMapping map(BackendLanes.Use use) {
+        BackendMapping made = use.map(this, region.segment(), block());
+        while (mappings.size() <= use.index()) {
+            mappings.add(null);
+        }
+        mappings.set(use.index(), made);
+        mappedFor.add(use);
+        return made;
+    }
+
+    /** What peer memory it is, or null. */
+    @Nullable
+    PeerBlock block() {
+        return null;
+    }
+
+    /** A backend's part of the lane ends: what it has made of the memory goes. */
+    void unmap(BackendLanes.Use use) {
+        BackendMapping mapping = mappings.set(use.index(), null);
+        mappedFor.remove(use);
+        if (mapping != null) {
+            mapping.close();
+        }
+    }
+
     /**
-     * Ends the registration.
+     * Ends the registration, and first what backends have made of the memory.
      *
      * @throws IllegalStateException if a buffer is still in use
      */
     void close() {
         if (taken != 0) {
             throw new IllegalStateException(taken + " data buffers were not given back");
+        }
+        while (!mappedFor.isEmpty()) {
+            mappedFor.getLast().forget(this);
         }
         region.close();
     }

@@ -20,13 +20,15 @@ final class ConnectCommands implements CommandSet {
 
     private final ConnectingQueue queue;
     private final TargetPort port;
+    private final BackendLanes backendLanes;
     private final Directory directory;
     private final TargetOptions options;
     private final TargetStatistics.Counters statistics;
 
-    ConnectCommands(ConnectingQueue queue, TargetPort port) {
+    ConnectCommands(ConnectingQueue queue, TargetPort port, BackendLanes backendLanes) {
         this.queue = queue;
         this.port = port;
+        this.backendLanes = backendLanes;
         this.directory = port.directory();
         this.options = port.options();
         this.statistics = port.statistics();
@@ -151,7 +153,7 @@ final class ConnectCommands implements CommandSet {
             request.fail(status);
             return;
         }
-        connected(request, controller, new IoCommands(controller, controller.counters(queue.qid())));
+        connected(request, controller, new IoCommands(controller, controller.counters(queue.qid()), backendLanes));
     }
 
     /** The controller of the host's admin queue; a queue of another host must not get in. */

@@ -3,6 +3,7 @@ package org.nvmf4j.target;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.BackendMapping;
 
 /**
  * Registered memory for the data of one request, from {@link #offset} of {@link #segment} on. It goes back to where it came from:
@@ -27,6 +28,9 @@ final class DataBuffer {
         default boolean mayVanish() {
             return false;
         }
+
+        /** What a backend's part of the lane has made of the memory, from the first time on. */
+        BackendMapping mapping(BackendLanes.Use use);
 
         /** An access has found that the memory has vanished. */
         default void vanished() {
@@ -90,6 +94,11 @@ final class DataBuffer {
     /** See {@link Source#mayVanish}. */
     boolean mayVanish() {
         return source.mayVanish();
+    }
+
+    /** See {@link Source#mapping}. */
+    BackendMapping mapping(BackendLanes.Use use) {
+        return source.mapping(use);
     }
 
     /** See {@link Source#vanished}. */

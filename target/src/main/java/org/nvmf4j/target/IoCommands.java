@@ -19,12 +19,14 @@ final class IoCommands implements CommandSet {
     private final Controller controller;
     private final Subsystem subsystem;
     private final IoCounters counters;
+    private final BackendLanes backendLanes;
     private final int maxTransferBytes;
 
-    IoCommands(Controller controller, IoCounters counters) {
+    IoCommands(Controller controller, IoCounters counters, BackendLanes backendLanes) {
         this.controller = controller;
         this.subsystem = controller.subsystem();
         this.counters = counters;
+        this.backendLanes = backendLanes;
         this.maxTransferBytes = controller.options().maxTransferBytes();
     }
 
@@ -126,11 +128,13 @@ final class IoCommands implements CommandSet {
     }
 
     /** Hands the request to its backend; if that has not taken it, says how it has ended. */
-    private static BackendStatus handOver(Request request, Namespace namespace) {
+    private BackendStatus handOver(Request request, Namespace namespace) {
         request.handToBackend();
         BackendStatus status;
         try {
-            status = namespace.backend().submit(request);
+            status = namespace.hasBackendLanes()
+                    ? backendLanes.submit(request, namespace)
+                    : namespace.backend().submit(request);
         } catch (RuntimeException e) {
             WARNINGS.warning(namespace + ": " + request.operation() + " failed unexpectedly: " + e);
             status = BackendStatus.INTERNAL_ERROR;
@@ -179,6 +183,13 @@ final class IoCommands implements CommandSet {
             case DATA_LOST -> {
                 request.dataVanished();
                 yield NvmeStatus.DATA_TRANSFER_ERROR;
+            }
+            case DEVICE_STATUS -> {
+                int deviceStatus = request.deviceStatus() & (NvmeStatus.DNR | 0x7ff);
+                if (NvmeStatus.sct(deviceStatus) == NvmeStatus.SCT_MEDIA) {
+                    counters.mediaError();
+                }
+                yield deviceStatus;
             }
             case INTERNAL_ERROR, PENDING -> NvmeStatus.INTERNAL_ERROR;
         };

@@ -22,6 +22,7 @@ public final class Namespace {
     private final Nguid nguid;
     private final boolean readOnly;
     private final PeerMemoryChoice peerMemory;
+    private final boolean hasBackendLanes;
 
     private Namespace(Builder builder) {
         nsid = builder.nsid;
@@ -45,6 +46,7 @@ public final class Namespace {
         nguid = builder.nguid;
         readOnly = builder.readOnly || backend.readOnly();
         peerMemory = builder.peerMemory;
+        hasBackendLanes = backend.laneLimit() > 0;
     }
 
     /**
@@ -67,6 +69,11 @@ public final class Namespace {
 
     public Backend backend() {
         return backend;
+    }
+
+    /** Whether requests go to a lane's part of the backend, see {@link Backend#laneLimit}. */
+    boolean hasBackendLanes() {
+        return hasBackendLanes;
     }
 
     /** 512 or 4096. */

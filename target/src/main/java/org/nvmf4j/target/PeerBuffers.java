@@ -42,6 +42,11 @@ final class PeerBuffers extends BufferSlab {
     }
 
     @Override
+    PeerBlock block() {
+        return block;
+    }
+
+    @Override
     public void takeBack(DataBuffer buffer) {
         super.takeBack(buffer);
         counters.givenBack();

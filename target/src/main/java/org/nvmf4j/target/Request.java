@@ -320,6 +320,12 @@ final class Request extends BackendRequest {
         forceUnitAccess(forceUnitAccess);
     }
 
+    /** Has the data, unless it is in the capsule, mapped for the lane's part of the backend that gets the request. */
+    void mapFor(BackendLanes.Use use) {
+        DataBuffer own = buffer;
+        mapping(own == null ? null : own.mapping(use));
+    }
+
     /** Says whether what the operation writes must be on the medium when it ends. */
     void onMedium(boolean forceUnitAccess) {
         forceUnitAccess(forceUnitAccess);

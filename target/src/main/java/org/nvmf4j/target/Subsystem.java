@@ -132,8 +132,8 @@ public final class Subsystem {
     /**
      * Adds a namespace and enables it; connected hosts are told.
      *
-     * @throws IllegalArgumentException if the NSID is taken, or the namespace cannot have the peer memory that it names; one line with
-     *     the reason and what would work. It is not added then, and its backend is still the caller's
+     * @throws IllegalArgumentException if the NSID is taken, or the namespace cannot have the peer memory that it names or serve the
+     *     target's lanes; one line with the reason and what would work. It is not added then, and its backend is still the caller's
      */
     public void addNamespace(Namespace namespace) {
         changes.lock();

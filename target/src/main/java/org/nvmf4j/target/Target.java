@@ -60,6 +60,7 @@ public final class Target implements AutoCloseable {
     private final TargetOptions options;
     private final List<TargetPort> ports = new ArrayList<>();
     private final List<Lane> ownLanes = new ArrayList<>();
+    private final int laneCount;
     private final boolean hasPeerMemory;
     private final PeerMemories peerMemories;
     private final Executor aside;
@@ -79,6 +80,7 @@ public final class Target implements AutoCloseable {
                         System.Logger.Level.WARNING,
                         namespace + ": system memory, since the target has no source of peer memory");
             }
+            checkLanes(namespace);
             peerMemories.check(namespace);
         }
 
@@ -107,6 +109,7 @@ public final class Target implements AutoCloseable {
                 .map(Builder.Listening::device)
                 .distinct()
                 .toList();
+        laneCount = devices.stream().mapToInt(builder::lanesOf).sum();
         peerMemories =
                 new PeerMemories(provider == null ? NO_PEER_MEMORY : provider, options, devices, this::dropVanished);
         if (provider == null || given != null) {
@@ -118,6 +121,15 @@ public final class Target implements AutoCloseable {
             ScheduledFuture<?> _ = ownAside.scheduleWithFixedDelay(
                     () -> run(peerMemories::checkPresence), PRESENCE_MILLIS, PRESENCE_MILLIS, TimeUnit.MILLISECONDS);
             aside = ownAside;
+        }
+    }
+
+    private void checkLanes(Namespace namespace) {
+        int limit = namespace.backend().laneLimit();
+        if (namespace.hasBackendLanes() && limit < laneCount) {
+            throw new IllegalArgumentException("namespace " + namespace.nsid() + ": "
+                    + namespace.backend().description() + " serves " + limit + " lanes at most, and the target has "
+                    + laneCount + "; use fewer lanes or addresses");
         }
     }
 
@@ -165,6 +177,16 @@ public final class Target implements AutoCloseable {
         private final List<Subsystem> subsystems = new ArrayList<>();
 
         private Builder() {}
+
+        /** The lanes that the device will have, from the first call that names it. */
+        private int lanesOf(Device device) {
+            List<Lane> given = listening.stream()
+                    .filter(one -> one.device == device)
+                    .map(Listening::lanes)
+                    .findFirst()
+                    .orElse(List.of());
+            return given.isEmpty() ? device.attributes().vectors() : given.size();
+        }
 
         public Builder options(TargetOptions options) {
             this.options = options;
@@ -215,7 +237,7 @@ public final class Target implements AutoCloseable {
          *
          * @throws VerbsException if it cannot listen; nothing is left open then but the devices and the backends
          * @throws IllegalArgumentException if two subsystems have one name, nothing is listened on, or a namespace cannot have the peer
-         *     memory that it names
+         *     memory that it names, or serve that many lanes
          */
         public Target start() throws VerbsException {
             if (listening.isEmpty()) {
@@ -241,7 +263,8 @@ public final class Target implements AutoCloseable {
     /**
      * Adds a subsystem; connected discovery controllers tell their hosts.
      *
-     * @throws IllegalArgumentException if its name is taken, or a namespace cannot have the peer memory that it names
+     * @throws IllegalArgumentException if its name is taken, or a namespace cannot have the peer memory that it names, or serve as many
+     *     lanes as there are
      */
     public void addSubsystem(Subsystem subsystem) {
         directory.add(subsystem);

@@ -33,6 +33,9 @@ final class TargetLane implements Agent, CompletionHandler {
     /** Deadlines may move without the lane being told, by no less than this: the granularity of the keep-alive timeout. */
     private static final long MAX_TIMER_NANOS = 1_000_000_000L;
 
+    /** How long a lane waits at most while a backend is to be polled: less than a device's slow request takes. */
+    private static final long POLL_NANOS = 50_000;
+
     private final Lane lane;
     private final int index;
     private final TargetPort port;
@@ -40,6 +43,7 @@ final class TargetLane implements Agent, CompletionHandler {
     private final BufferPool pool;
     private final Counts counters = new Counts(4);
     private final PeerMemoryCounters peerMemoryCounters = new PeerMemoryCounters();
+    private final BackendLanes backendLanes;
     private final List<TargetQueue> queues = new ArrayList<>();
     private final List<TargetQueue> dirty = new ArrayList<>();
     private final List<TargetQueue> closing = new ArrayList<>();
@@ -49,6 +53,9 @@ final class TargetLane implements Agent, CompletionHandler {
     private final AtomicReference<@Nullable Request> handedBack = new AtomicReference<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private @Nullable ZeroMemory zeroes;
+    /** The thread that polls backends, while it does. */
+    private @Nullable Thread polling;
+
     private long nowNanos = System.nanoTime();
     private long nextTimerNanos = nowNanos;
     private boolean started;
@@ -68,6 +75,7 @@ final class TargetLane implements Agent, CompletionHandler {
         this.port = port;
         this.completionQueues =
                 new CompletionQueues(port.device(), lane.vector().index());
+        this.backendLanes = new BackendLanes(lane.vector()::wakeUp);
         this.pool = new BufferPool(
                 port.protectionDomain(),
                 port.options().maxTransferBytes(),
@@ -111,7 +119,7 @@ final class TargetLane implements Agent, CompletionHandler {
     }
 
     ConnectCommands connectCommands(TargetQueue queue) {
-        return new ConnectCommands(queue, port);
+        return new ConnectCommands(queue, port, backendLanes);
     }
 
     /** The time of this duty cycle. */
@@ -177,7 +185,8 @@ final class TargetLane implements Agent, CompletionHandler {
     @Override
     public int doWork(long nowNanos) {
         this.nowNanos = nowNanos;
-        int work = takeHandedBack();
+        int work = backendLanes.isEmpty() ? 0 : pollBackends();
+        work += takeHandedBack();
         work += completionQueues.poll(this);
         if (!closing.isEmpty()) {
             work += progressClosing();
@@ -209,7 +218,7 @@ final class TargetLane implements Agent, CompletionHandler {
 
     @Override
     public long nextDeadlineNanos() {
-        return nextTimerNanos;
+        return backendLanes.hasOutstanding() ? nowNanos + POLL_NANOS : nextTimerNanos;
     }
 
     @Override
@@ -229,6 +238,15 @@ final class TargetLane implements Agent, CompletionHandler {
 
     // Backends.
 
+    private int pollBackends() {
+        polling = Thread.currentThread();
+        try {
+            return backendLanes.poll(nowNanos);
+        } finally {
+            polling = null;
+        }
+    }
+
     /** A backend has ended a request; from any thread. */
     void handBack(Request request) {
         Request top;
@@ -236,7 +254,7 @@ final class TargetLane implements Agent, CompletionHandler {
             top = handedBack.get();
             request.nextCompleted = top;
         } while (!handedBack.compareAndSet(top, request));
-        if (top == null) {
+        if (top == null && polling != Thread.currentThread()) { // no other thread ever reads itself there
             lane.vector().wakeUp();
         }
     }
@@ -388,6 +406,7 @@ final class TargetLane implements Agent, CompletionHandler {
             Retirement retirement = retiring.get(i);
             if (queues.stream().noneMatch(queue -> queue.uses(retirement.namespace))) {
                 retiring.remove(i);
+                backendLanes.close(retirement.namespace.backend());
                 retirement.done.complete(null);
                 work++;
             }
@@ -431,6 +450,7 @@ final class TargetLane implements Agent, CompletionHandler {
     }
 
     private void end() {
+        backendLanes.close();
         over = true;
         lane.remove(this);
         try {

@@ -48,6 +48,11 @@ class AllocationTest {
     }
 
     @Test
+    void allocatesNothingPerReadAndWriteOfABackendThatIsPolled() throws IOException {
+        assertThat(bytesPerCommand(new PolledMemory(1 << 20, 1), 8)).isLessThan(NOTHING);
+    }
+
+    @Test
     void allocatesNothingPerLargeReadAndWriteOfNull() throws IOException {
         assertThat(bytesPerCommand(new NullBackend(1 << 20), 128)).isLessThan(NOTHING);
     }

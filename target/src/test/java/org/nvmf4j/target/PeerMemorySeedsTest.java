@@ -31,6 +31,7 @@ import org.nvmf4j.verbs.VerbsException;
  */
 class PeerMemorySeedsTest {
     private static final int NAMESPACES = 3;
+    private static final int POLLED = NAMESPACES - 1;
     private static final int MANUAL = NAMESPACES;
     private static final int NAMESPACE_BYTES = 1 << 20;
     private static final int MAX_BLOCKS = 64;
@@ -55,7 +56,7 @@ class PeerMemorySeedsTest {
         Map<String, Long> seen = new HashMap<>();
         Seeds.each(500, seed -> new Scenario(seed, seen).run());
         if (Long.getLong("nvmf4j.seed") == null) {
-            assertThat(seen).containsKeys("through peer memory", "lost", "verified", "given back");
+            assertThat(seen).containsKeys("through peer memory", "lost", "verified", "given back", "mapped");
             for (PeerMemoryFallback why : PeerMemoryFallback.values()) {
                 assertThat(seen.get(why.toString())).as("%s in all seeds", why).isPositive();
             }
@@ -138,6 +139,7 @@ class PeerMemorySeedsTest {
         private final Map<Integer, byte[][]> contents = new HashMap<>();
 
         private final List<SlowMemory> slow = new ArrayList<>();
+        private PolledMemory polled = new PolledMemory(NAMESPACE_BYTES, 0);
         private ManualBackend manual = new ManualBackend(NAMESPACE_BYTES);
         private int nextQid = 1;
 
@@ -180,6 +182,9 @@ class PeerMemorySeedsTest {
             if (nsid == MANUAL) {
                 manual = new ManualBackend(NAMESPACE_BYTES);
                 backend = manual;
+            } else if (nsid == POLLED) {
+                polled = new PolledMemory(NAMESPACE_BYTES, random.nextLong());
+                backend = polled;
             } else {
                 SlowMemory made = new SlowMemory();
                 slow.add(made);
@@ -224,6 +229,8 @@ class PeerMemorySeedsTest {
                         .isZero();
                 count("given back", memory.blocksEver());
             }
+            assertThat(polled.parts()).isZero();
+            count("mapped", polled.mappingsEver);
             count("through peer memory", statistics.buffers());
             count("lost", statistics.lost());
             statistics.fallbacks().forEach((why, times) -> count(why.toString(), times));

@@ -6,7 +6,7 @@ import java.io.IOException;
  * Where the blocks of a namespace live: a file, memory, a device.
  *
  * <p>Threading: {@link #submit} is called on the lanes of the target, on several at a time, and must not block; work that may
- * block is handed to threads of the backend's own. Requests are independent of each other and may end in any order, as NVMe
+ * block is handed to threads of the backend's own. A backend that has something of its own for each lane says so by {@link #laneLimit}. Requests are independent of each other and may end in any order, as NVMe
  * commands may. Nothing may be allocated per request.
  *
  * <p>The target has checked each request before: it lies within {@link #sizeBytes} and is aligned to the namespace's blocks, and
@@ -58,10 +58,28 @@ public interface Backend extends AutoCloseable {
      */
     BackendStatus submit(BackendRequest request);
 
+    /**
+     * How many lanes it can have a {@link BackendLane} for, which then take all requests; a target with more lanes does not take it. 0,
+     * which is the default, if it has none and {@link #submit} serves any lane.
+     */
+    default int laneLimit() {
+        return 0;
+    }
+
+    /**
+     * Makes its part of a lane; called on the lane when that first has a request for it, if {@link #laneLimit} is not 0.
+     *
+     * @param wakeUp has the lane {@link BackendLane#poll} soon; from any thread
+     * @throws IOException with one line, if there is none to be had now; the request then fails, and the next one tries again
+     */
+    default BackendLane openLane(Runnable wakeUp) throws IOException {
+        throw new UnsupportedOperationException(description() + " has nothing of its own for a lane");
+    }
+
     /** What it is, in a few words, such as {@code file /srv/disk.img, direct I/O}. */
     String description();
 
-    /** Frees what it holds; called once, after every request has ended. */
+    /** Frees what it holds; called once, after every request has ended and every {@link BackendLane} is closed. */
     @Override
     void close() throws IOException;
 }

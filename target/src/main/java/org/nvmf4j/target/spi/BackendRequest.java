@@ -2,6 +2,7 @@ package org.nvmf4j.target.spi;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.OnDemandMemory;
 
 /**
@@ -16,6 +17,8 @@ public abstract class BackendRequest {
     private MemorySegment segment = MemorySegment.NULL;
     private long segmentOffset;
     private boolean mayVanish;
+    private @Nullable BackendMapping mapping;
+    private int deviceStatus;
 
     /** Sets up a request without data. */
     protected final void operation(BackendOperation operation, long offsetBytes, long lengthBytes) {
@@ -26,6 +29,7 @@ public abstract class BackendRequest {
         this.segment = MemorySegment.NULL;
         this.segmentOffset = 0;
         this.mayVanish = false;
+        this.mapping = null;
     }
 
     /**
@@ -37,6 +41,11 @@ public abstract class BackendRequest {
         this.segment = segment;
         this.segmentOffset = segmentOffset;
         this.mayVanish = mayVanish;
+    }
+
+    /** Says what the {@link BackendLane} that gets the request has made of the memory of the data; null for none. */
+    protected final void mapping(@Nullable BackendMapping mapping) {
+        this.mapping = mapping;
     }
 
     protected final void forceUnitAccess(boolean forceUnitAccess) {
@@ -103,6 +112,15 @@ public abstract class BackendRequest {
     }
 
     /**
+     * What the {@link BackendLane} that has the request made of the whole {@link #segment}; null if it was not asked to, since the data
+     * came in a capsule: the memory of capsules comes and goes with connections, has commands and responses in it, and little data, so
+     * that copying that costs less than mapping.
+     */
+    public final @Nullable BackendMapping mapping() {
+        return mapping;
+    }
+
+    /**
      * The data as a direct buffer whose position and limit enclose it. The same object each time, so for one use at a time. Its address is
      * a multiple of 4096 unless the data came in a capsule of odd size.
      */
@@ -120,4 +138,17 @@ public abstract class BackendRequest {
      * @throws IllegalStateException if it has ended already
      */
     public abstract void complete(BackendStatus status);
+
+    /**
+     * Says how the device behind the backend ended the request, before that ends with {@link BackendStatus#DEVICE_STATUS}.
+     *
+     * @param deviceStatus an NVMe status that means to the host of the target what it means to the backend: code and Do Not Retry
+     */
+    public final void deviceStatus(int deviceStatus) {
+        this.deviceStatus = deviceStatus;
+    }
+
+    public final int deviceStatus() {
+        return deviceStatus;
+    }
 }

@@ -15,6 +15,8 @@ public enum BackendStatus {
     UNSUPPORTED,
     /** The memory of the data has vanished, see {@link BackendRequest#mayVanish}. */
     DATA_LOST,
+    /** It ended as an NVMe device behind the backend says, see {@link BackendRequest#deviceStatus(int)}. */
+    DEVICE_STATUS,
     /** Anything else. */
     INTERNAL_ERROR
 }
