@@ -6,6 +6,8 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
+import org.nvmf4j.linux.SocketAddresses;
+import org.nvmf4j.linux.UdpPeer;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.VerbsException;
 
@@ -75,16 +77,26 @@ final class CmId {
     }
 
     InetSocketAddress localAddress() throws VerbsException {
-        return SocketAddresses.at(pointer() + Abi.RdmaCmId.ROUTE__ADDR__SRC_ADDR);
+        return addressAt(Abi.RdmaCmId.ROUTE__ADDR__SRC_ADDR);
     }
 
     InetSocketAddress remoteAddress() throws VerbsException {
-        return SocketAddresses.at(pointer() + Abi.RdmaCmId.ROUTE__ADDR__DST_ADDR);
+        return addressAt(Abi.RdmaCmId.ROUTE__ADDR__DST_ADDR);
+    }
+
+    private InetSocketAddress addressAt(int offset) throws VerbsException {
+        return SocketAddresses.read(RdmaCore.MEMORY, pointer() + offset).socketAddress();
+    }
+
+    private static MemorySegment copyOf(InetSocketAddress address, Arena arena) {
+        MemorySegment memory = arena.allocate(SocketAddresses.SLOT_BYTES, 8);
+        SocketAddresses.write(memory, 0, UdpPeer.of(address));
+        return memory;
     }
 
     void bind(InetSocketAddress local) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = SocketAddresses.of(arena, local.getAddress(), local.getPort());
+            MemorySegment address = copyOf(local, arena);
             core.check(Function.RDMA_BIND_ADDR, pointer(), address.address(), 0, 0);
         }
     }
@@ -95,8 +107,8 @@ final class CmId {
 
     void resolveAddress(InetSocketAddress local, InetSocketAddress remote, int timeoutMillis) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment from = SocketAddresses.of(arena, local.getAddress(), local.getPort());
-            MemorySegment to = SocketAddresses.of(arena, remote.getAddress(), remote.getPort());
+            MemorySegment from = copyOf(local, arena);
+            MemorySegment to = copyOf(remote, arena);
             core.check(Function.RDMA_RESOLVE_ADDR, pointer(), from.address(), to.address(), timeoutMillis);
         }
     }

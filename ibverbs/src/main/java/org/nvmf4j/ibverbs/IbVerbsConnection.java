@@ -9,6 +9,7 @@ import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /**
  * One side of a connection: what rdma_cm's events mean to a queue pair that rdma_cm does not know. Everything but the arrival of events
@@ -52,7 +53,7 @@ final class IbVerbsConnection implements Connection {
     private final ConnectionParameters asked;
 
     private final ConnectionHandler handler;
-    private final IbVerbsVector.Timer timer;
+    private final VectorTimers.Timer timer;
     private InetSocketAddress local;
     private State state;
     private boolean wasEstablished;
@@ -75,7 +76,7 @@ final class IbVerbsConnection implements Connection {
         this.asked = asked;
         this.handler = handler;
         this.state = state;
-        this.timer = vector.new Timer(this::onTimeout);
+        this.timer = vector.timers().new Timer(this::onTimeout);
         queuePair.beginConnecting();
         id.receiver(event -> vector.send(() -> onEvent(event)));
         vector.add(this);
@@ -132,12 +133,6 @@ final class IbVerbsConnection implements Connection {
         }
         connection.timer.arm(TimeUnit.SECONDS.toNanos(CONFIRM_SECONDS));
         return connection;
-    }
-
-    static void checkLength(byte[] data, int bytes) {
-        if (data.length > bytes) {
-            throw new IllegalArgumentException("private data is at most " + bytes + " bytes here, not " + data.length);
-        }
     }
 
     @Override

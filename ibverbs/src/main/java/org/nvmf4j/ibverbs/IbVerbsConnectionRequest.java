@@ -6,6 +6,7 @@ import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
@@ -62,7 +63,7 @@ final class IbVerbsConnectionRequest implements ProviderConnectionRequest {
         QueuePairChecks.connect(device.attributes(), answer);
         IbVerbsQueuePair own = device.ownQueuePair(queuePair);
         own.checkConnectable();
-        IbVerbsConnection.checkLength(answer.privateData(), IbVerbsConnection.REPLY_BYTES);
+        DeviceChecks.privateData(answer.privateData(), IbVerbsConnection.REPLY_BYTES);
         if (!state.compareAndSet(State.PENDING, State.ANSWERED)) {
             throw new VerbsException(
                     state.get() == State.ANSWERED
@@ -74,7 +75,7 @@ final class IbVerbsConnectionRequest implements ProviderConnectionRequest {
 
     @Override
     public void reject(byte[] privateData) {
-        IbVerbsConnection.checkLength(privateData, IbVerbsConnection.REJECT_BYTES);
+        DeviceChecks.privateData(privateData, IbVerbsConnection.REJECT_BYTES);
         if (state.compareAndSet(State.PENDING, State.ANSWERED)) {
             try {
                 id.reject(privateData);

@@ -24,6 +24,7 @@ import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
@@ -42,7 +43,6 @@ final class IbVerbsDevice implements ProviderDevice {
     private static final int MAX_READ_REQUESTS = 255;
     private static final int PORT_ACTIVE = 4;
     private static final int BACKLOG = 1024;
-    private static final int MAX_PORT = 0xffff;
 
     private final RdmaCore core;
     private final EventThread events;
@@ -178,7 +178,7 @@ final class IbVerbsDevice implements ProviderDevice {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         IbVerbsDomain domain = new IbVerbsDomain(this, core);
         domains.add(domain);
         return domain;
@@ -190,14 +190,14 @@ final class IbVerbsDevice implements ProviderDevice {
 
     @Override
     public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         return vectors[vector].createQueue(capacity);
     }
 
     @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.sizes(attributes, options);
         if (!(domain instanceof IbVerbsDomain own) || own.device() != this) {
             throw new IllegalArgumentException("the protection domain is of another device");
@@ -212,30 +212,24 @@ final class IbVerbsDevice implements ProviderDevice {
             ConnectionParameters parameters,
             ConnectionHandler handler)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.connect(attributes, parameters);
-        if (remote.isUnresolved()) {
-            throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
-        }
-        IbVerbsConnection.checkLength(parameters.privateData(), IbVerbsConnection.REQUEST_BYTES);
+        DeviceChecks.remoteAddress(remote);
+        DeviceChecks.privateData(parameters.privateData(), IbVerbsConnection.REQUEST_BYTES);
         IbVerbsQueuePair own = ownQueuePair(queuePair);
         own.checkConnectable();
         return IbVerbsConnection.connect(own, CmId.create(core, events, null), remote, parameters, handler);
     }
 
     IbVerbsQueuePair ownQueuePair(ProviderQueuePair queuePair) {
-        if (!(queuePair instanceof IbVerbsQueuePair own) || own.vector().device() != this) {
-            throw new IllegalArgumentException("the queue pair is of another device");
-        }
-        return own;
+        return DeviceChecks.own(
+                queuePair, IbVerbsQueuePair.class, own -> own.vector().device() == this);
     }
 
     @Override
     public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
-        checkOpen();
-        if (port < 0 || port > MAX_PORT) {
-            throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
-        }
+        DeviceChecks.open(closed.get());
+        DeviceChecks.listeningPort(port);
         CmId id = null;
         try {
             id = bind(core, events, attributes.localAddress(), port);
@@ -248,10 +242,7 @@ final class IbVerbsDevice implements ProviderDevice {
                 id.destroy();
             }
             if (e.errno() == SystemErrors.EADDRINUSE) {
-                throw new VerbsException(
-                        "port " + port + " of " + AddressText.of(attributes.localAddress())
-                                + " is taken by another listener: close it or take another port",
-                        e.errno());
+                throw DeviceChecks.portTaken(attributes.localAddress(), port, e.errno());
             }
             throw e;
         }
@@ -280,12 +271,6 @@ final class IbVerbsDevice implements ProviderDevice {
                     name,
                     function.symbol(),
                     SystemErrors.describe(errno));
-        }
-    }
-
-    private void checkOpen() throws VerbsException {
-        if (closed.get()) {
-            throw new VerbsException("the device is closed");
         }
     }
 

@@ -9,6 +9,7 @@ import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.RegistrationChecks;
 
 /** A protection domain and its regions. */
 final class IbVerbsDomain implements ProtectionDomain {
@@ -44,12 +45,7 @@ final class IbVerbsDomain implements ProtectionDomain {
 
     @Override
     public MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException {
-        if (access.contains(AccessFlag.REMOTE_WRITE) && !access.contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException("REMOTE_WRITE needs LOCAL_WRITE too");
-        }
-        if (!memory.isNative() || memory.byteSize() == 0) {
-            throw new IllegalArgumentException("only native memory of at least one byte can be registered");
-        }
+        RegistrationChecks.memory(memory, access);
         if (access.contains(AccessFlag.ON_DEMAND)) {
             throw new VerbsException(
                     "the ibverbs provider registers no memory that may vanish: it pins what it registers");

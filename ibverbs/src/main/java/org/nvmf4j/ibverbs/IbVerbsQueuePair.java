@@ -16,9 +16,9 @@ import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
-import org.nvmf4j.verbs.WorkRequest;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /**
  * A queue pair of a device. It remembers what is posted, since a device tells neither the user's id of what an unsignaled request was
@@ -174,10 +174,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
 
     /** Refuses a queue pair that cannot be connected, or not once more. */
     void checkConnectable() {
-        if (state != QueuePairState.INIT || connecting) {
-            throw new IllegalStateException("a queue pair can be connected once, in state INIT; this one is in state "
-                    + state + (connecting ? " and connecting" : ""));
-        }
+        QueuePairChecks.connectable(state, connecting);
     }
 
     void beginConnecting() {
@@ -224,23 +221,8 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
 
     @Override
     public @Nullable SendWorkRequest postSend(SendWorkRequest first) {
-        if (state == QueuePairState.INIT || state == QueuePairState.DESTROYED) {
-            throw new IllegalStateException("cannot send on a queue pair in state " + state);
-        }
-        int count = 0;
-        for (SendWorkRequest request = first; request != null; request = request.next()) {
-            checkSges(request);
-            if (request.inline() && request.lengthBytes() > inlineBytes) {
-                throw new IllegalArgumentException(
-                        "this queue pair takes " + inlineBytes + " bytes inline, not " + request.lengthBytes());
-            }
-            count++;
-        }
-        long free = sendCapacity - (sendsPosted - sendsCompleted);
-        if (count > free) {
-            throw new IllegalStateException(
-                    "the send queue has room for " + free + " more work requests, not " + count);
-        }
+        QueuePairChecks.canSend(state);
+        QueuePairChecks.sends(first, maxSge, inlineBytes, sendCapacity - (sendsPosted - sendsCompleted));
         SendWorkRequest request = first;
         while (request != null) {
             if (withheldFrom >= 0 || state == QueuePairState.ERROR || isForbidden(request)) {
@@ -323,19 +305,8 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
 
     @Override
     public void postReceive(ReceiveWorkRequest first) {
-        if (state == QueuePairState.DESTROYED) {
-            throw new IllegalStateException("cannot receive on a queue pair in state " + state);
-        }
-        int count = 0;
-        for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
-            checkSges(request);
-            count++;
-        }
-        long free = receiveCapacity - (receivesPosted - receivesCompleted);
-        if (count > free) {
-            throw new IllegalStateException(
-                    "the receive queue has room for " + free + " more work requests, not " + count);
-        }
+        QueuePairChecks.canReceive(state);
+        QueuePairChecks.receives(first, maxSge, receiveCapacity - (receivesPosted - receivesCompleted));
         ReceiveWorkRequest request = first;
         while (request != null) {
             int chain = 0;
@@ -360,13 +331,6 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
                 && receivesCompleted >= receivesGiven
                 && receivesCompleted < receivesPosted) {
             completeReceive(WORK_REQUEST_FLUSHED, 0, 0, 0);
-        }
-    }
-
-    private void checkSges(WorkRequest request) {
-        if (request.sgeCount() > maxSge) {
-            throw new IllegalArgumentException(
-                    "this queue pair takes " + maxSge + " SGEs a work request, not " + request.sgeCount());
         }
     }
 

@@ -2,14 +2,11 @@ package org.nvmf4j.ibverbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
-import org.jspecify.annotations.Nullable;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.linux.LinuxException;
@@ -17,22 +14,14 @@ import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.VectorGate;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /**
  * A vector: the state of one lane. Its completion queues share one completion channel, which wakes the lane when it waits; while it
  * works, the queues are polled and no event is asked for. Events of connections come as tasks from the {@link EventThread}.
  */
 final class IbVerbsVector implements CompletionVector {
-    private static final VarHandle BUSY;
-
-    static {
-        try {
-            BUSY = MethodHandles.lookup().findVarHandle(IbVerbsVector.class, "busy", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     private static final int MAILBOX_CHUNK = 64;
 
     private final IbVerbsDevice device;
@@ -45,14 +34,9 @@ final class IbVerbsVector implements CompletionVector {
     private final QueuePairTable queuePairs = new QueuePairTable();
     private final List<HardwareQueue> queues = new ArrayList<>();
     private final Set<IbVerbsConnection> connections = new LinkedHashSet<>();
-    private final List<Timer> timers = new ArrayList<>();
+    private final VectorTimers timers = new VectorTimers();
+    private final VectorGate gate = new VectorGate();
     private final MemorySegment eventRoom = Arena.ofAuto().allocate(16, 8);
-
-    /** The thread that is in {@link #progress}, {@link #awaitWork} or shuts down. */
-    @SuppressWarnings("UnusedVariable") // used through BUSY
-    private volatile @Nullable Thread busy;
-
-    private volatile boolean closed;
 
     IbVerbsVector(IbVerbsDevice device, RdmaCore core, int index) throws VerbsException {
         this.device = device;
@@ -80,6 +64,10 @@ final class IbVerbsVector implements CompletionVector {
 
     QueuePairTable queuePairs() {
         return queuePairs;
+    }
+
+    VectorTimers timers() {
+        return timers;
     }
 
     CompletionQueue createQueue(int capacity) throws VerbsException {
@@ -112,7 +100,7 @@ final class IbVerbsVector implements CompletionVector {
 
     /** Runs a task on this vector's lane; from any thread. False if the vector is closed, and then it may not run. */
     boolean send(Runnable task) {
-        if (closed) {
+        if (gate.isClosed()) {
             return false;
         }
         mailbox.offer(task);
@@ -122,17 +110,13 @@ final class IbVerbsVector implements CompletionVector {
 
     @Override
     public int progress() {
-        Thread self = Thread.currentThread();
-        if (closed || !BUSY.compareAndSet(this, null, self)) {
-            if (busy == self) {
-                throw new IllegalStateException("progress must not be called from within a handler");
-            }
+        if (!gate.tryEnter()) {
             return 0;
         }
         try {
             return cycle();
         } finally {
-            BUSY.setRelease(this, null);
+            gate.leave();
         }
     }
 
@@ -142,9 +126,7 @@ final class IbVerbsVector implements CompletionVector {
             work++;
             task.run();
         }
-        if (!timers.isEmpty()) {
-            work += runTimers(System.nanoTime());
-        }
+        work += timers.run();
         for (int i = 0; i < queues.size(); i++) {
             HardwareQueue queue = queues.get(i);
             work += queue.fetch();
@@ -155,29 +137,9 @@ final class IbVerbsVector implements CompletionVector {
         return work;
     }
 
-    private int runTimers(long nowNanos) {
-        int work = 0;
-        for (int i = timers.size() - 1; i >= 0; i--) {
-            if (i < timers.size() && nowNanos - timers.get(i).dueNanos >= 0) {
-                work++;
-                timers.remove(i).action.run();
-            }
-        }
-        return work;
-    }
-
-    private long nanosToDeadline(long atMost) {
-        long least = atMost;
-        long now = System.nanoTime();
-        for (int i = 0; i < timers.size(); i++) {
-            least = Math.min(least, timers.get(i).dueNanos - now);
-        }
-        return Math.max(0, least);
-    }
-
     @Override
     public void awaitWork(long timeoutNanos) {
-        if (closed || !mailbox.isEmpty() || !BUSY.compareAndSet(this, null, Thread.currentThread())) {
+        if (!mailbox.isEmpty() || !gate.tryEnter()) {
             return;
         }
         try {
@@ -190,13 +152,13 @@ final class IbVerbsVector implements CompletionVector {
                 there += queues.get(i).fetch();
             }
             if (there == 0) {
-                waiter.await(nanosToDeadline(timeoutNanos));
+                waiter.await(timers.remainingNanos(timeoutNanos));
             }
             takeEvents();
         } catch (LinuxException e) {
             throw new IllegalStateException("cannot wait for completions: " + e.getMessage(), e);
         } finally {
-            BUSY.setRelease(this, null);
+            gate.leave();
         }
     }
 
@@ -214,13 +176,8 @@ final class IbVerbsVector implements CompletionVector {
 
     /** Ends everything on this vector; from any thread, waits for a cycle that is running on another. */
     void shutDown() {
-        Thread self = Thread.currentThread();
-        boolean inHandler = busy == self;
-        closed = true;
-        while (!inHandler && !BUSY.compareAndSet(this, null, self)) {
-            waiter.wake();
-            Thread.onSpinWait();
-        }
+        gate.close();
+        boolean entered = gate.enter(waiter::wake);
         try {
             List.copyOf(connections).forEach(IbVerbsConnection::close);
             queuePairs.closeAll();
@@ -232,8 +189,8 @@ final class IbVerbsVector implements CompletionVector {
                     Function.IBV_DESTROY_COMP_CHANNEL,
                     core.status(Function.IBV_DESTROY_COMP_CHANNEL, channel, 0, 0, 0));
         } finally {
-            if (!inHandler) {
-                BUSY.setRelease(this, null);
+            if (entered) {
+                gate.leave();
             }
         }
         waiter.wake();
@@ -254,26 +211,6 @@ final class IbVerbsVector implements CompletionVector {
         IbVerbsQueuePair pair = queuePairs.find(queuePairNumber);
         if (pair != null) {
             pair.toError();
-        }
-    }
-
-    /** Runs something on this lane after a while; belongs to the lane. */
-    final class Timer {
-        private final Runnable action;
-        private long dueNanos;
-
-        Timer(Runnable action) {
-            this.action = action;
-        }
-
-        void arm(long delayNanos) {
-            cancel();
-            dueNanos = System.nanoTime() + delayNanos;
-            timers.add(this);
-        }
-
-        void cancel() {
-            timers.remove(this);
         }
     }
 

@@ -3,7 +3,6 @@ package org.nvmf4j.linux;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Lets the thread that owns some file descriptors sleep until one of them has something to read, or another thread wakes it; for
@@ -12,10 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>{@link #await} is the owner's; {@link #wake} is for any thread and costs an atomic exchange while the owner is awake.
  */
 public final class DescriptorWaiter implements AutoCloseable {
-    private static final int AWAKE = 0;
-    private static final int ASLEEP = 1;
-    private static final int WOKEN = 2;
     private static final short POLLIN = 1;
+    private static final short POLLOUT = 4;
     private static final int EFD_NONBLOCK = 0x800;
     private static final int EFD_CLOEXEC = 0x80000;
     private static final int F_GETFL = 3;
@@ -26,7 +23,7 @@ public final class DescriptorWaiter implements AutoCloseable {
     private static final long POLLFD_REVENTS = 6;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    private final AtomicInteger state = new AtomicInteger(AWAKE);
+    private final WakeState state = new WakeState();
     private final MemorySegment errnoState = LibC.newErrnoState();
     private final MemorySegment wakeErrnoState = LibC.newErrnoState();
     private final MemorySegment pollFds;
@@ -34,6 +31,7 @@ public final class DescriptorWaiter implements AutoCloseable {
     private final MemorySegment counter;
     private final MemorySegment one;
     private final int count;
+    private boolean writable;
     private int eventFd;
 
     /**
@@ -81,16 +79,31 @@ public final class DescriptorWaiter implements AutoCloseable {
      * @param timeoutNanos how long at most; a negative value sleeps without limit
      */
     public void await(long timeoutNanos) throws LinuxException {
+        await(timeoutNanos, false);
+    }
+
+    /** The same, and with {@code untilWritable} also until a descriptor can be written to. */
+    void await(long timeoutNanos, boolean untilWritable) throws LinuxException {
         try {
-            if (state.compareAndSet(AWAKE, ASLEEP)) {
-                sleep(timeoutNanos);
+            if (state.fallAsleep()) {
+                sleep(timeoutNanos, untilWritable);
             }
         } finally {
-            state.set(AWAKE);
+            state.stayAwake();
         }
     }
 
-    private void sleep(long timeoutNanos) throws LinuxException {
+    private void sleep(long timeoutNanos, boolean untilWritable) throws LinuxException {
+        if (eventFd < 0) {
+            throw new IllegalStateException("the waiter is closed");
+        }
+        if (untilWritable != writable) {
+            writable = untilWritable;
+            short events = untilWritable ? (short) (POLLIN | POLLOUT) : POLLIN;
+            for (int i = 0; i < count; i++) {
+                pollFds.set(ValueLayout.JAVA_SHORT, i * POLLFD_BYTES + POLLFD_EVENTS, events);
+            }
+        }
         timeout.set(ValueLayout.JAVA_LONG, 0, timeoutNanos / NANOS_PER_SECOND);
         timeout.set(ValueLayout.JAVA_LONG, 8, timeoutNanos % NANOS_PER_SECOND);
         int ready = LibC.ppoll(errnoState, pollFds.address(), count + 1, timeoutNanos < 0 ? 0 : timeout.address());
@@ -106,7 +119,7 @@ public final class DescriptorWaiter implements AutoCloseable {
 
     /** Makes the running {@link #await}, or else the next, return at once. Thread-safe. */
     public void wake() {
-        if (state.getAndSet(WOKEN) == ASLEEP) {
+        if (state.wake()) {
             synchronized (one) {
                 if (eventFd >= 0) {
                     // Fails only where the counter is full, and then the sleeper wakes anyway.

@@ -14,6 +14,7 @@ final class PortableUdpWaiter extends UdpWaiter {
 
     private final Selector selector;
     private final List<SelectionKey> keys = new ArrayList<>();
+    private final WakeState state = new WakeState();
     private boolean writable;
     private final Consumer<SelectionKey> ignore = PortableUdpWaiter::ignore;
 
@@ -38,7 +39,17 @@ final class PortableUdpWaiter extends UdpWaiter {
     }
 
     @Override
-    void sleep(long timeoutNanos, boolean untilWritable) throws IOException {
+    public void await(long timeoutNanos, boolean untilWritable) throws IOException {
+        try {
+            if (state.fallAsleep()) {
+                sleep(timeoutNanos, untilWritable);
+            }
+        } finally {
+            state.stayAwake();
+        }
+    }
+
+    private void sleep(long timeoutNanos, boolean untilWritable) throws IOException {
         if (untilWritable != writable) {
             writable = untilWritable;
             int operations = untilWritable ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ;
@@ -59,8 +70,10 @@ final class PortableUdpWaiter extends UdpWaiter {
     private static void ignore(SelectionKey key) {}
 
     @Override
-    void interruptSleep() {
-        selector.wakeup();
+    public void wake() {
+        if (state.wake()) {
+            selector.wakeup();
+        }
     }
 
     @Override

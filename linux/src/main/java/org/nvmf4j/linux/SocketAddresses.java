@@ -5,11 +5,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** The kernel's {@code sockaddr_in} and {@code sockaddr_in6} in native memory. */
-final class SocketAddresses {
+public final class SocketAddresses {
     static final int AF_INET = 2;
     static final int AF_INET6 = 10;
     /** Room for either, aligned to 8 bytes. */
-    static final int SLOT_BYTES = 32;
+    public static final int SLOT_BYTES = 32;
 
     private static final int IPV4_BYTES = 16;
     private static final int IPV6_BYTES = 28;
@@ -30,7 +30,7 @@ final class SocketAddresses {
         return ipv4 ? IPV4_BYTES : IPV6_BYTES;
     }
 
-    static void write(MemorySegment memory, long at, UdpPeer peer) {
+    public static void write(MemorySegment memory, long at, UdpPeer peer) {
         memory.set(BIG_SHORT, at + PORT, (short) peer.port());
         if (peer.isIpv4()) {
             memory.set(SHORT, at, (short) AF_INET);
@@ -42,6 +42,12 @@ final class SocketAddresses {
             memory.set(BIG_LONG, at + IPV6_ADDRESS + 8, peer.addressLow());
             memory.set(INT, at + IPV6_SCOPE, peer.scopeId());
         }
+    }
+
+    /** The address of either kind that is there; 0.0.0.0 where nothing but 0 is. */
+    public static UdpPeer read(MemorySegment memory, long at) {
+        boolean ipv4 = memory.get(SHORT, at) != AF_INET6;
+        return UdpPeer.of(high(memory, at, ipv4), low(memory, at, ipv4), port(memory, at), scopeId(memory, at, ipv4));
     }
 
     static long high(MemorySegment memory, long at, boolean ipv4) {

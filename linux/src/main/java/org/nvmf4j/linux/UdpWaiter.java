@@ -2,7 +2,6 @@ package org.nvmf4j.linux;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Lets the thread that owns some sockets sleep until one of them has something to receive, or another thread wakes it.
@@ -12,12 +11,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  * does nothing.
  */
 public abstract sealed class UdpWaiter implements AutoCloseable permits NativeUdpWaiter, PortableUdpWaiter {
-    private static final int AWAKE = 0;
-    private static final int ASLEEP = 1;
-    private static final int WOKEN = 2;
-
-    private final AtomicInteger state = new AtomicInteger(AWAKE);
-
     UdpWaiter() {}
 
     /**
@@ -39,26 +32,10 @@ public abstract sealed class UdpWaiter implements AutoCloseable permits NativeUd
      * @param timeoutNanos how long at most; 0 looks without sleeping, a negative value sleeps without limit
      * @param untilWritable true to return also when a socket has room to send
      */
-    public final void await(long timeoutNanos, boolean untilWritable) throws IOException {
-        try {
-            if (state.compareAndSet(AWAKE, ASLEEP)) {
-                sleep(timeoutNanos, untilWritable);
-            }
-        } finally {
-            state.set(AWAKE);
-        }
-    }
+    public abstract void await(long timeoutNanos, boolean untilWritable) throws IOException;
 
     /** Makes the running {@link #await}, or else the next, return at once. Thread-safe. */
-    public final void wake() {
-        if (state.getAndSet(WOKEN) == ASLEEP) {
-            interruptSleep();
-        }
-    }
-
-    abstract void sleep(long timeoutNanos, boolean untilWritable) throws IOException;
-
-    abstract void interruptSleep();
+    public abstract void wake();
 
     /** Releases what the waiter holds; not the sockets. Idempotent. */
     @Override

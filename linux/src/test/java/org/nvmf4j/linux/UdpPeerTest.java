@@ -36,13 +36,7 @@ class UdpPeerTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment memory = arena.allocate(64, 8).fill((byte) 0x55);
             SocketAddresses.write(memory, 32, peer);
-            boolean four = peer.isIpv4();
-            UdpPeer read = UdpPeer.of(
-                    SocketAddresses.high(memory, 32, four),
-                    SocketAddresses.low(memory, 32, four),
-                    SocketAddresses.port(memory, 32),
-                    SocketAddresses.scopeId(memory, 32, four));
-            assertThat(read).isEqualTo(peer);
+            assertThat(SocketAddresses.read(memory, 32)).isEqualTo(peer);
         }
     }
 

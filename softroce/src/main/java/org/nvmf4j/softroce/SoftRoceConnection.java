@@ -113,13 +113,6 @@ final class SoftRoceConnection implements Connection {
         return connection;
     }
 
-    static void checkPrivateData(byte[] data, int mostBytes) {
-        if (data.length > mostBytes) {
-            throw new IllegalArgumentException(
-                    "private data is at most " + mostBytes + " bytes here, not " + data.length);
-        }
-    }
-
     int queuePairNumber() {
         return queuePair.number();
     }

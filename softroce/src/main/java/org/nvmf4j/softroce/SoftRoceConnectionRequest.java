@@ -8,6 +8,7 @@ import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
@@ -58,7 +59,7 @@ final class SoftRoceConnectionRequest implements ProviderConnectionRequest {
         QueuePairChecks.connect(device.attributes(), parameters);
         SoftRoceQueuePair own = device.ownQueuePair(queuePair);
         own.checkConnectable();
-        SoftRoceConnection.checkPrivateData(parameters.privateData(), SoftRoceConnection.REPLY_BYTES);
+        DeviceChecks.privateData(parameters.privateData(), SoftRoceConnection.REPLY_BYTES);
         if (!state.compareAndSet(State.PENDING, State.ANSWERED)) {
             throw new VerbsException(
                     state.get() == State.ANSWERED
@@ -70,7 +71,7 @@ final class SoftRoceConnectionRequest implements ProviderConnectionRequest {
 
     @Override
     public void reject(byte[] privateData) {
-        SoftRoceConnection.checkPrivateData(privateData, SoftRoceConnection.REJECT_BYTES);
+        DeviceChecks.privateData(privateData, SoftRoceConnection.REJECT_BYTES);
         if (state.compareAndSet(State.PENDING, State.ANSWERED)) {
             ConnectionService service = device.connectionService();
             service.vector().execute(() -> service.reject(id(), RejectReason.CONSUMER_DEFINED, privateData));

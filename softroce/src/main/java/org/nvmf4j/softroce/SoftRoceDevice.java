@@ -35,6 +35,7 @@ import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.MemoryTable;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -53,9 +54,10 @@ final class SoftRoceDevice implements ProviderDevice {
     private static final int PACKET_CHARGE_BYTES = 8500;
 
     private static final int MIN_WINDOW_PACKETS = 16;
-    private static final int MAX_PORT = 0xFFFF;
-    /** Where ports begin that are taken when none is named. */
+    /** The ports that are taken when none is named. */
     private static final int FIRST_FREE_PORT = 49152;
+
+    private static final int LAST_FREE_PORT = 0xFFFF;
 
     private static final int PSN_BITS = 24;
 
@@ -209,20 +211,20 @@ final class SoftRoceDevice implements ProviderDevice {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         return memory.newDomain();
     }
 
     @Override
     public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         return vectors[vector].createRing(capacity);
     }
 
     @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.create(attributes, memory, domain, options);
         SoftRoceVector vector = QueuePairChecks.vector(options, vectors);
         CompletionRing sends = (CompletionRing) options.sendQueue();
@@ -239,56 +241,41 @@ final class SoftRoceDevice implements ProviderDevice {
             ConnectionParameters parameters,
             ConnectionHandler handler)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.connect(attributes, parameters);
-        InetAddress to = remote.getAddress();
-        if (to == null) {
-            throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
-        }
+        InetAddress to = DeviceChecks.remoteAddress(remote);
         InetAddress local = attributes.localAddress();
         if (to.getAddress().length != local.getAddress().length) {
             throw new VerbsException("cannot connect to " + AddressText.of(to) + " from " + AddressText.of(local)
                     + ": they are not of one IP version");
         }
-        SoftRoceConnection.checkPrivateData(parameters.privateData(), SoftRoceConnection.REQUEST_BYTES);
+        DeviceChecks.privateData(parameters.privateData(), SoftRoceConnection.REQUEST_BYTES);
         return SoftRoceConnection.connect(ownQueuePair(queuePair), remote, parameters, handler);
     }
 
     SoftRoceQueuePair ownQueuePair(ProviderQueuePair queuePair) {
-        if (!(queuePair instanceof SoftRoceQueuePair own) || own.vector().device() != this) {
-            throw new IllegalArgumentException("the queue pair is of another device");
-        }
-        return own;
+        return DeviceChecks.own(
+                queuePair, SoftRoceQueuePair.class, own -> own.vector().device() == this);
     }
 
     @Override
     public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
-        checkOpen();
-        if (port < 0 || port > MAX_PORT) {
-            throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
-        }
+        DeviceChecks.open(closed.get());
+        DeviceChecks.listeningPort(port);
         ConcurrentHashMap<Integer, Consumer<? super ProviderConnectionRequest>> listeners =
                 connectionService.listeners();
-        String address = AddressText.of(attributes.localAddress());
         if (port != 0) {
             if (listeners.putIfAbsent(port, handler) != null) {
-                throw new VerbsException("port " + port + " of " + address
-                        + " is taken by another listener: close it or take another port");
+                throw DeviceChecks.portTaken(attributes.localAddress(), port, 0);
             }
             return new PortListener(port);
         }
-        for (int free = FIRST_FREE_PORT; free <= MAX_PORT; free++) {
+        for (int free = FIRST_FREE_PORT; free <= LAST_FREE_PORT; free++) {
             if (listeners.putIfAbsent(free, handler) == null) {
                 return new PortListener(free);
             }
         }
-        throw new VerbsException("no port is free on " + address);
-    }
-
-    private void checkOpen() throws VerbsException {
-        if (closed.get()) {
-            throw new VerbsException("the device is closed");
-        }
+        throw new VerbsException("no port is free on " + AddressText.of(attributes.localAddress()));
     }
 
     /** Closes what is still open, without events here; peers hear of it. Lanes should have ended: a running one is waited for. */

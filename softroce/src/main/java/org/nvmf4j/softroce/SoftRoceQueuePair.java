@@ -17,6 +17,7 @@ import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** A queue pair: the protocol's state machine, the way to its peer, and its place in the duty cycle of its vector. */
 final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQueuePair, CompletionSink {
@@ -103,10 +104,7 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
 
     /** Refuses a queue pair that cannot be connected, or not once more. */
     void checkConnectable() {
-        if (rc.state() != QueuePairState.INIT || connecting) {
-            throw new IllegalStateException("a queue pair can be connected once, in state INIT; this one is in state "
-                    + rc.state() + (connecting ? " and connecting" : ""));
-        }
+        QueuePairChecks.connectable(rc.state(), connecting);
     }
 
     void beginConnecting() {

@@ -3,8 +3,6 @@ package org.nvmf4j.softroce;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +15,7 @@ import org.nvmf4j.linux.UdpWaiter;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.VectorGate;
 
 /**
  * One vector: a socket, the queue pairs whose packets arrive at it, and the duty cycle that drives them. Everything here belongs to
@@ -24,16 +23,6 @@ import org.nvmf4j.verbs.spi.CompletionRing;
  */
 final class SoftRoceVector implements CompletionVector {
     private static final System.Logger LOG = System.getLogger(SoftRoceVector.class.getName());
-    private static final VarHandle BUSY;
-
-    static {
-        try {
-            BUSY = MethodHandles.lookup().findVarHandle(SoftRoceVector.class, "busy", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     private static final int MAILBOX_CHUNK = 256;
     /** What one queue pair may send before the next has its turn: as much as one socket message holds. */
     private static final int TURN_BYTES = UdpSocket.MAX_DATAGRAM_BYTES;
@@ -64,11 +53,7 @@ final class SoftRoceVector implements CompletionVector {
     /** Replaced whole, so that metrics may be read from any thread. */
     private volatile List<SoftRoceQueuePair> countedQueuePairs = List.of();
 
-    /** The thread that is in {@link #progress} or {@link #awaitWork}, or shuts down. */
-    @SuppressWarnings("UnusedVariable") // used through BUSY
-    private volatile @Nullable Thread busy;
-
-    private volatile boolean closed;
+    private final VectorGate gate = new VectorGate();
 
     SoftRoceVector(SoftRoceDevice device, int index, UdpSocket socket, RandomGenerator random) throws IOException {
         this.device = device;
@@ -103,32 +88,14 @@ final class SoftRoceVector implements CompletionVector {
 
     @Override
     public int progress() {
-        Thread self = Thread.currentThread();
-        if (!enter(self)) {
+        if (!gate.tryEnter()) {
             return 0;
         }
         try {
             return cycle(System.nanoTime());
         } finally {
-            BUSY.setRelease(this, null);
+            gate.leave();
         }
-    }
-
-    private boolean enter(Thread self) {
-        if (closed) {
-            return false;
-        }
-        if (!BUSY.compareAndSet(this, null, self)) {
-            if (busy == self) {
-                throw new IllegalStateException("progress must not be called from within a handler");
-            }
-            return false;
-        }
-        if (closed) {
-            BUSY.setRelease(this, null);
-            return false;
-        }
-        return true;
     }
 
     /**
@@ -137,7 +104,7 @@ final class SoftRoceVector implements CompletionVector {
      */
     private int cycle(long nowNanos) {
         int work = runMailbox();
-        if (closed) {
+        if (gate.isClosed()) {
             return work;
         }
         work += transmit(nowNanos);
@@ -251,8 +218,7 @@ final class SoftRoceVector implements CompletionVector {
 
     @Override
     public void awaitWork(long timeoutNanos) {
-        Thread self = Thread.currentThread();
-        if (!enter(self)) {
+        if (!gate.tryEnter()) {
             return;
         }
         try {
@@ -266,7 +232,7 @@ final class SoftRoceVector implements CompletionVector {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot wait for " + socket.localAddress(), e);
         } finally {
-            BUSY.setRelease(this, null);
+            gate.leave();
         }
     }
 
@@ -351,7 +317,7 @@ final class SoftRoceVector implements CompletionVector {
 
     /** Adds this vector's counts to those of others; from any thread. What only the kernel knows is there at the next call. */
     void addCountersTo(Map<String, Long> sums) {
-        if (!closed) {
+        if (!gate.isClosed()) {
             execute(receiver::noteKernelDrops);
         }
         SoftRoceStatistics all = new SoftRoceStatistics();
@@ -368,15 +334,9 @@ final class SoftRoceVector implements CompletionVector {
 
     /** Stops the duty cycle for good; from any thread. Waits for a cycle that runs on another thread. */
     void stop() {
-        Thread self = Thread.currentThread();
-        closed = true;
-        if (busy == self) {
-            return; // called from within a handler: the cycle around it ends by itself
-        }
-        while (!BUSY.compareAndSet(this, null, self)) {
-            waiter.wake();
-            Thread.onSpinWait();
-        }
+        gate.close();
+        // From within a handler the cycle around it ends by itself.
+        boolean _ = gate.enter(waiter::wake);
     }
 
     /** Ends what still hangs on a stopped vector, without events. */
@@ -397,6 +357,6 @@ final class SoftRoceVector implements CompletionVector {
     void release() {
         waiter.close();
         socket.close();
-        BUSY.setRelease(this, null);
+        gate.leave();
     }
 }

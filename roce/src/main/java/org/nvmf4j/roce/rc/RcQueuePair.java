@@ -10,6 +10,7 @@ import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /**
  * A reliable-connected queue pair as a state machine: work requests, packets and the time go in; packets, completions and the
@@ -103,14 +104,12 @@ public final class RcQueuePair {
      * @throws IllegalArgumentException if a request has too many SGEs, or is marked inline and too long
      */
     public void postSend(SendWorkRequest first) {
-        switch (state) {
-            case READY_TO_SEND -> {
-                requester.post(first);
-                settle();
-            }
-            case ERROR -> requester.flushPost(first);
-            default ->
-                throw new IllegalStateException("queue pair " + context.number + " cannot send in state " + state);
+        QueuePairChecks.canSend(state);
+        if (state == QueuePairState.ERROR) {
+            requester.flushPost(first);
+        } else {
+            requester.post(first);
+            settle();
         }
     }
 
@@ -121,10 +120,11 @@ public final class RcQueuePair {
      * @throws IllegalArgumentException if a request has too many SGEs
      */
     public void postReceive(ReceiveWorkRequest first) {
-        switch (state) {
-            case DESTROYED -> throw new IllegalStateException("queue pair " + context.number + " is destroyed");
-            case ERROR -> receives.flushPost(first);
-            default -> receives.post(first);
+        QueuePairChecks.canReceive(state);
+        if (state == QueuePairState.ERROR) {
+            receives.flushPost(first);
+        } else {
+            receives.post(first);
         }
     }
 

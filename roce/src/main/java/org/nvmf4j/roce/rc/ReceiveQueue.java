@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /** The ring of posted receives. */
 final class ReceiveQueue {
@@ -32,13 +33,7 @@ final class ReceiveQueue {
 
     /** Takes a chain whole, or throws and takes nothing of it. */
     void post(ReceiveWorkRequest first) {
-        long free = capacity - (tail - head);
-        for (@Nullable ReceiveWorkRequest request = first; request != null; request = request.next()) {
-            sges.check(request);
-            if (--free < 0) {
-                throw new IllegalStateException("the receive queue is full: it holds " + capacity + " requests");
-            }
-        }
+        QueuePairChecks.receives(first, sges.maxSge(), capacity - (tail - head));
         for (@Nullable ReceiveWorkRequest request = first; request != null; request = request.next()) {
             int slot = (int) tail & mask;
             ids[slot] = request.id();

@@ -24,17 +24,8 @@ final class ScatterGather {
         lkeys = new int[slots * maxSge];
     }
 
-    /** Throws unless {@link #take} can take the list. */
-    void check(WorkRequest request) {
-        if (request.sgeCount() > maxSge) {
-            throw new IllegalArgumentException(
-                    "the queue pair takes " + maxSge + " SGEs, the work request has " + request.sgeCount());
-        }
-        for (int i = 0; i < request.sgeCount(); i++) {
-            if (request.sgeLength(i) < 0) {
-                throw new IllegalArgumentException("SGE " + i + " has a negative length: " + request.sgeLength(i));
-            }
-        }
+    int maxSge() {
+        return maxSge;
     }
 
     void take(int slot, WorkRequest request) {

@@ -1,11 +1,11 @@
 package org.nvmf4j.roce.rc;
 
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
 import org.nvmf4j.roce.wire.PacketSink;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
 
 /**
  * The ring of send work requests, each copied in whole at post. Requests are named by a running number, from {@link #head}
@@ -68,17 +68,7 @@ final class SendQueue {
 
     /** Throws unless {@link #take} can take every request of the chain. */
     void check(SendWorkRequest first) {
-        long free = capacity - (tail - head);
-        for (@Nullable SendWorkRequest request = first; request != null; request = request.next()) {
-            sges.check(request);
-            if (request.inline() && (!request.opcode().canBeInline() || request.lengthBytes() > inlineBytes)) {
-                throw new IllegalArgumentException("a work request of " + request.lengthBytes()
-                        + " bytes is marked inline; the queue pair takes SEND and RDMA WRITE of up to " + inlineBytes);
-            }
-            if (--free < 0) {
-                throw new IllegalStateException("the send queue is full: it holds " + capacity + " requests");
-            }
-        }
+        QueuePairChecks.sends(first, sges.maxSge(), inlineBytes, capacity - (tail - head));
     }
 
     /**

@@ -12,6 +12,8 @@ import org.nvmf4j.verbs.Connection;
 import org.nvmf4j.verbs.ConnectionHandler;
 import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.spi.DeviceChecks;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /**
  * One side of a connection: connection management with the messages of IBTA's (REQ, REP, RTU, REJ, DREQ, DREP), each a task on the
@@ -51,7 +53,7 @@ final class LoopbackConnection implements Connection {
     private final InetSocketAddress remote;
     private final ConnectionParameters parameters;
     private final ConnectionHandler handler;
-    private final LoopbackVector.Timer timer;
+    private final VectorTimers.Timer timer;
     private State state;
     private boolean wasEstablished;
 
@@ -74,7 +76,7 @@ final class LoopbackConnection implements Connection {
         this.parameters = parameters;
         this.handler = handler;
         this.state = state;
-        this.timer = vector.new Timer(this::onTimeout);
+        this.timer = vector.timers().new Timer(this::onTimeout);
         queuePair.beginConnecting();
         vector.add(this);
     }
@@ -146,9 +148,7 @@ final class LoopbackConnection implements Connection {
     }
 
     static byte[] pad(byte[] data, int bytes) {
-        if (data.length > bytes) {
-            throw new IllegalArgumentException("private data is at most " + bytes + " bytes here, not " + data.length);
-        }
+        DeviceChecks.privateData(data, bytes);
         return Arrays.copyOf(data, bytes);
     }
 

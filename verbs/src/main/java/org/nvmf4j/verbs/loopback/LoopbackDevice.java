@@ -22,6 +22,7 @@ import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.RejectReason;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.MemoryTable;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -35,9 +36,10 @@ final class LoopbackDevice implements ProviderDevice {
     private static final int MAX_SGE = 32;
     private static final int MAX_READ_REQUESTS = 128;
     private static final int MAX_INLINE_BYTES = 1024;
-    private static final int MAX_PORT = 0xffff;
-    /** Where ports begin that are taken when none is named. */
+    /** The ports that are taken when none is named. */
     private static final int FIRST_FREE_PORT = 49152;
+
+    private static final int LAST_FREE_PORT = 0xffff;
 
     private final DeviceAttributes attributes;
     private final LoopbackVector[] vectors;
@@ -80,20 +82,20 @@ final class LoopbackDevice implements ProviderDevice {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         return memory.newDomain();
     }
 
     @Override
     public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         return vectors[vector].create(() -> vectors[vector].newRing(capacity));
     }
 
     @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.create(attributes, memory, domain, options);
         LoopbackVector vector = QueuePairChecks.vector(options, vectors);
         CompletionRing sends = (CompletionRing) options.sendQueue();
@@ -115,36 +117,29 @@ final class LoopbackDevice implements ProviderDevice {
             ConnectionParameters parameters,
             ConnectionHandler handler)
             throws VerbsException {
-        checkOpen();
+        DeviceChecks.open(closed.get());
         QueuePairChecks.connect(attributes, parameters);
-        if (remote.isUnresolved()) {
-            throw new VerbsException("cannot connect to " + remote.getHostString() + ": the name has no address");
-        }
+        DeviceChecks.remoteAddress(remote);
         return LoopbackConnection.connect(ownQueuePair(queuePair), remote, parameters, handler);
     }
 
     LoopbackQueuePair ownQueuePair(ProviderQueuePair queuePair) {
-        if (!(queuePair instanceof LoopbackQueuePair own) || own.vector().device() != this) {
-            throw new IllegalArgumentException("the queue pair is of another device");
-        }
-        return own;
+        return DeviceChecks.own(
+                queuePair, LoopbackQueuePair.class, own -> own.vector().device() == this);
     }
 
     @Override
     public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
-        checkOpen();
-        if (port < 0 || port > MAX_PORT) {
-            throw new IllegalArgumentException("a port is 0 to " + MAX_PORT + ", not " + port);
-        }
+        DeviceChecks.open(closed.get());
+        DeviceChecks.listeningPort(port);
         if (port != 0) {
             PortListener listener = new PortListener(port, handler);
             if (listeners.putIfAbsent(port, listener) != null) {
-                throw new VerbsException("port " + port + " of " + AddressText.of(attributes.localAddress())
-                        + " is taken by another listener: close it or take another port");
+                throw DeviceChecks.portTaken(attributes.localAddress(), port, 0);
             }
             return listener;
         }
-        for (int free = FIRST_FREE_PORT; free <= MAX_PORT; free++) {
+        for (int free = FIRST_FREE_PORT; free <= LAST_FREE_PORT; free++) {
             PortListener listener = new PortListener(free, handler);
             if (listeners.putIfAbsent(free, listener) == null) {
                 return listener;
@@ -163,12 +158,6 @@ final class LoopbackDevice implements ProviderDevice {
                 listener.handler.accept(request);
             }
         });
-    }
-
-    private void checkOpen() throws VerbsException {
-        if (closed.get()) {
-            throw new VerbsException("the device is closed");
-        }
     }
 
     /** Closes what is still open, without events here; peers hear of it. Lanes should have ended: a running one is waited for. */

@@ -18,9 +18,10 @@ import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
-import org.nvmf4j.verbs.WorkRequest;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.QueuePairChecks;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /**
  * One end of a connection. As requester it publishes its send queue to the peer and takes the results; what it does as responder is
@@ -53,7 +54,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
     private final SendQueue sends;
     private final ReceiveQueue receives;
     private final Responder responder;
-    private final LoopbackVector.Timer retryTimer;
+    private final VectorTimers.Timer retryTimer;
 
     private QueuePairState state = QueuePairState.INIT;
     private boolean connecting;
@@ -95,7 +96,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         this.sends = new SendQueue(options.maxSendRequests(), maxSge, inlineBytes);
         this.receives = new ReceiveQueue(options.maxReceiveRequests(), maxSge);
         this.responder = new Responder(this);
-        this.retryTimer = vector.new Timer(this::onRetriesOver);
+        this.retryTimer = vector.timers().new Timer(this::onRetriesOver);
         sendRing.attach(this);
         receiveRing.attach(this);
         vector.add(this);
@@ -150,10 +151,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
 
     /** Refuses a queue pair that cannot be connected, or not once more. */
     void checkConnectable() {
-        if (state != QueuePairState.INIT || connecting) {
-            throw new IllegalStateException("a queue pair can be connected once, in state INIT; this one is in state "
-                    + state + (connecting ? " and connecting" : ""));
-        }
+        QueuePairChecks.connectable(state, connecting);
     }
 
     void beginConnecting() {
@@ -177,28 +175,14 @@ final class LoopbackQueuePair implements ProviderQueuePair {
 
     @Override
     public @Nullable SendWorkRequest postSend(SendWorkRequest first) {
-        if (state == QueuePairState.INIT || state == QueuePairState.DESTROYED) {
-            throw new IllegalStateException("cannot send on a queue pair in state " + state);
-        }
-        int count = 0;
-        for (SendWorkRequest request = first; request != null; request = request.next()) {
-            checkSges(request);
-            if (request.inline() && request.lengthBytes() > inlineBytes) {
-                throw new IllegalArgumentException(
-                        "this queue pair takes " + inlineBytes + " bytes inline, not " + request.lengthBytes());
-            }
-            count++;
-        }
+        QueuePairChecks.canSend(state);
         if (state == QueuePairState.ERROR) {
             for (SendWorkRequest request = first; request != null; request = request.next()) {
                 completeSend(request.id(), WORK_REQUEST_FLUSHED, request.opcode(), 0);
             }
             return null;
         }
-        if (count > sends.free()) {
-            throw new IllegalStateException(
-                    "the send queue has room for " + sends.free() + " more work requests, not " + count);
-        }
+        QueuePairChecks.sends(first, maxSge, inlineBytes, sends.free());
         for (SendWorkRequest request = first; request != null; request = request.next()) {
             sends.post(vector.device().memory(), request);
         }
@@ -208,36 +192,19 @@ final class LoopbackQueuePair implements ProviderQueuePair {
 
     @Override
     public void postReceive(ReceiveWorkRequest first) {
-        if (state == QueuePairState.DESTROYED) {
-            throw new IllegalStateException("cannot receive on a queue pair in state " + state);
-        }
-        int count = 0;
-        for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
-            checkSges(request);
-            count++;
-        }
+        QueuePairChecks.canReceive(state);
         if (state == QueuePairState.ERROR) {
             for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
                 completeReceive(request.id(), WORK_REQUEST_FLUSHED, 0, 0);
             }
             return;
         }
-        if (count > receives.free()) {
-            throw new IllegalStateException(
-                    "the receive queue has room for " + receives.free() + " more work requests, not " + count);
-        }
+        QueuePairChecks.receives(first, maxSge, receives.free());
         for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
             receives.post(request);
         }
         if (responder.waitsForReceive()) {
             schedule();
-        }
-    }
-
-    private void checkSges(WorkRequest request) {
-        if (request.sgeCount() > maxSge) {
-            throw new IllegalArgumentException(
-                    "this queue pair takes " + maxSge + " SGEs a work request, not " + request.sgeCount());
         }
     }
 

@@ -1,7 +1,5 @@
 package org.nvmf4j.verbs.loopback;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -15,22 +13,15 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.CompletionVector;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
+import org.nvmf4j.verbs.spi.DeviceChecks;
+import org.nvmf4j.verbs.spi.VectorGate;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /**
  * A vector: the state of one lane, and the mailbox by which other lanes reach it. In the mailbox are doorbells (a queue pair that has
  * to look at its peer, at most once each) and the connection manager's messages (tasks).
  */
 final class LoopbackVector implements CompletionVector {
-    private static final VarHandle BUSY;
-
-    static {
-        try {
-            BUSY = MethodHandles.lookup().findVarHandle(LoopbackVector.class, "busy", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     private static final int MAILBOX_CHUNK = 1024;
     private static final int MAX_QUEUE_PAIR_NUMBER = 0xff_ffff;
 
@@ -41,19 +32,14 @@ final class LoopbackVector implements CompletionVector {
     private final Map<Integer, LoopbackQueuePair> queuePairs = new HashMap<>();
     private final Set<LoopbackConnection> connections = new LinkedHashSet<>();
     private final List<CompletionRing> rings = new ArrayList<>();
-    private final List<Timer> timers = new ArrayList<>();
-    private long earliestNanos;
+    private final VectorTimers timers = new VectorTimers();
+    private final VectorGate gate = new VectorGate();
 
     /** Queue pairs with something to do that no other lane tells of, and those of the present cycle. */
     private List<LoopbackQueuePair> scheduled = new ArrayList<>();
 
     private List<LoopbackQueuePair> working = new ArrayList<>();
 
-    /** The thread that is in {@link #progress}, makes a part or shuts down. */
-    @SuppressWarnings("UnusedVariable") // used through BUSY
-    private volatile @Nullable Thread busy;
-
-    private volatile boolean closed;
     private volatile @Nullable Thread parked;
     private volatile boolean wanted;
 
@@ -78,27 +64,19 @@ final class LoopbackVector implements CompletionVector {
 
     /** Makes a part of this vector on its lane, in or beside its cycle, but not while another thread shuts it down. */
     <T> T create(Creation<T> creation) throws VerbsException {
-        Thread self = Thread.currentThread();
-        boolean inHandler = enter(self);
+        boolean entered = gate.enter(Thread::onSpinWait);
         try {
-            if (closed) {
-                throw new VerbsException("the device is closed");
-            }
+            DeviceChecks.open(gate.isClosed());
             return creation.create();
         } finally {
-            if (!inHandler) {
-                BUSY.setRelease(this, null);
+            if (entered) {
+                gate.leave();
             }
         }
     }
 
-    /** Waits for a cycle that is running on another thread; returns whether this one is in it already. */
-    private boolean enter(Thread self) {
-        boolean inHandler = busy == self;
-        while (!inHandler && !BUSY.compareAndSet(this, null, self)) {
-            Thread.onSpinWait();
-        }
-        return inHandler;
+    VectorTimers timers() {
+        return timers;
     }
 
     CompletionRing newRing(int capacity) {
@@ -143,7 +121,7 @@ final class LoopbackVector implements CompletionVector {
 
     /** Runs a task on this vector's lane; from any thread. False if the vector is closed, and then it does not run. */
     boolean send(Runnable task) {
-        if (closed) {
+        if (gate.isClosed()) {
             return false;
         }
         post(task);
@@ -166,17 +144,13 @@ final class LoopbackVector implements CompletionVector {
 
     @Override
     public int progress() {
-        Thread self = Thread.currentThread();
-        if (closed || !BUSY.compareAndSet(this, null, self)) {
-            if (busy == self) {
-                throw new IllegalStateException("progress must not be called from within a handler");
-            }
+        if (!gate.tryEnter()) {
             return 0;
         }
         try {
             return cycle();
         } finally {
-            BUSY.setRelease(this, null);
+            gate.leave();
         }
     }
 
@@ -190,9 +164,7 @@ final class LoopbackVector implements CompletionVector {
                 ((Runnable) message).run();
             }
         }
-        if (!timers.isEmpty()) {
-            work += runTimers(System.nanoTime());
-        }
+        work += timers.run();
         work += runScheduled();
         for (int i = 0; i < rings.size(); i++) {
             if (rings.get(i).failQueuePairsIfOverflowed()) {
@@ -217,47 +189,12 @@ final class LoopbackVector implements CompletionVector {
         return work;
     }
 
-    private int runTimers(long nowNanos) {
-        if (nowNanos - earliestNanos < 0) {
-            return 0;
-        }
-        int work = 0;
-        for (int i = timers.size() - 1; i >= 0; i--) {
-            if (i >= timers.size()) {
-                continue; // an action shut the vector down
-            }
-            Timer timer = timers.get(i);
-            if (!timer.armed || nowNanos - timer.dueNanos >= 0) {
-                timers.remove(i);
-                timer.listed = false;
-            }
-            if (timer.armed && nowNanos - timer.dueNanos >= 0) {
-                work++;
-                timer.armed = false;
-                timer.action.run();
-            }
-        }
-        for (int i = 0; i < timers.size(); i++) {
-            noteDeadline(timers.get(i).dueNanos, i == 0);
-        }
-        return work;
-    }
-
-    private void noteDeadline(long dueNanos, boolean first) {
-        if (first || dueNanos - earliestNanos < 0) {
-            earliestNanos = dueNanos;
-        }
-    }
-
     @Override
     public void awaitWork(long timeoutNanos) {
         parked = Thread.currentThread();
         try {
             if (!wanted && mailbox.isEmpty() && scheduled.isEmpty()) {
-                long wait = timeoutNanos;
-                if (!timers.isEmpty()) {
-                    wait = Math.min(wait, earliestNanos - System.nanoTime());
-                }
+                long wait = timers.remainingNanos(timeoutNanos);
                 if (wait > 0) {
                     LockSupport.parkNanos(this, wait);
                 }
@@ -279,48 +216,18 @@ final class LoopbackVector implements CompletionVector {
 
     /** Ends everything on this vector; from any thread, waits for a cycle that is running on another. */
     void shutDown() {
-        boolean inHandler = enter(Thread.currentThread());
+        gate.close();
+        boolean entered = gate.enter(Thread::onSpinWait);
         try {
-            closed = true;
             List.copyOf(connections).forEach(LoopbackConnection::close);
             List.copyOf(queuePairs.values()).forEach(LoopbackQueuePair::close);
             List.copyOf(rings).forEach(CompletionRing::close);
             timers.clear();
         } finally {
-            if (!inHandler) {
-                BUSY.setRelease(this, null);
+            if (entered) {
+                gate.leave();
             }
         }
         wakeUp();
-    }
-
-    /** Runs something on this lane after a while; belongs to the lane, allocates nothing when armed. */
-    final class Timer {
-        private final Runnable action;
-        private long dueNanos;
-        private boolean armed;
-        private boolean listed;
-
-        Timer(Runnable action) {
-            this.action = action;
-        }
-
-        boolean isArmed() {
-            return armed;
-        }
-
-        void arm(long delayNanos) {
-            dueNanos = System.nanoTime() + delayNanos;
-            armed = true;
-            noteDeadline(dueNanos, timers.isEmpty());
-            if (!listed) {
-                listed = true;
-                timers.add(this);
-            }
-        }
-
-        void cancel() {
-            armed = false;
-        }
     }
 }

@@ -14,6 +14,7 @@ import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
 import org.nvmf4j.verbs.spi.MemoryTable;
+import org.nvmf4j.verbs.spi.VectorTimers;
 
 /** The responder of one queue pair: executes the peer's requests in order, on this end's lane and with a NIC's checks. */
 final class Responder {
@@ -27,7 +28,7 @@ final class Responder {
     private static final int RNR_RETRY_FOR_EVER = 7;
 
     private final LoopbackQueuePair own;
-    private final LoopbackVector.Timer rnrTimer;
+    private final VectorTimers.Timer rnrTimer;
     private boolean waitsForReceive;
     private boolean rnrRetriesOver;
     private boolean peerFailed;
@@ -43,7 +44,7 @@ final class Responder {
 
     Responder(LoopbackQueuePair own) {
         this.own = own;
-        this.rnrTimer = own.vector().new Timer(this::onRnrRetriesOver);
+        this.rnrTimer = own.vector().timers().new Timer(this::onRnrRetriesOver);
     }
 
     boolean waitsForReceive() {

@@ -22,8 +22,6 @@ import org.nvmf4j.verbs.WorkRequest;
  */
 public final class MemoryTable {
     private static final int MAX_REGIONS = 1 << 16;
-    /** The smallest page of any system; one with larger pages refuses to map. */
-    private static final int PAGE_BYTES = 4096;
 
     private final RandomGenerator random;
     private final @Nullable DmaBufMapper dmaBufs;
@@ -65,31 +63,15 @@ public final class MemoryTable {
     /** Registers native memory for a domain; see {@link ProtectionDomain#register}. */
     public MemoryRegion register(ProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
             throws VerbsException {
-        checkRights(access);
-        if (!memory.isNative() || memory.byteSize() == 0) {
-            throw new IllegalArgumentException("only native memory of at least one byte can be registered");
-        }
+        RegistrationChecks.memory(memory, access);
         return add(domain, memory, access, null);
-    }
-
-    private static void checkRights(Set<AccessFlag> access) {
-        if (access.contains(AccessFlag.REMOTE_WRITE) && !access.contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException("REMOTE_WRITE needs LOCAL_WRITE too");
-        }
     }
 
     @SuppressWarnings("MustBeClosedChecker") // the region closes its mapping
     private MemoryRegion registerDmaBuf(
             ProtectionDomain domain, DmaBufMapper mapper, int fd, long offset, long length, Set<AccessFlag> access)
             throws VerbsException {
-        checkRights(access);
-        if (offset < 0 || offset % PAGE_BYTES != 0) {
-            throw new IllegalArgumentException(
-                    "a dma-buf is registered from a multiple of the page size on, not from " + offset);
-        }
-        if (length <= 0) {
-            throw new IllegalArgumentException("a dma-buf is registered by at least one byte, not " + length);
-        }
+        RegistrationChecks.dmaBuf(offset, length, access);
         Arena mapping = Arena.ofShared(); // a region may be closed on any thread
         try {
             return add(domain, mapper.map(mapping, fd, offset, length), access, mapping);

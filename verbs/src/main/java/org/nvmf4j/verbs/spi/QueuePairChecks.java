@@ -5,9 +5,15 @@ import org.nvmf4j.verbs.ConnectionParameters;
 import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.QueuePairState;
+import org.nvmf4j.verbs.ReceiveWorkRequest;
+import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
+import org.nvmf4j.verbs.WorkRequest;
 
-/** What a provider checks before it creates or connects a queue pair: drivers check too, but say EINVAL to everything. */
+/**
+ * What a provider checks before it creates or connects a queue pair, or posts on one: drivers check too, but say EINVAL to everything.
+ */
 public final class QueuePairChecks {
     private QueuePairChecks() {}
 
@@ -61,6 +67,96 @@ public final class QueuePairChecks {
     public static void connect(DeviceAttributes device, ConnectionParameters parameters) throws VerbsException {
         limit(device, "RDMA READs outstanding", parameters.initiatorDepth(), device.maxReadRequests());
         limit(device, "responder resources", parameters.responderResources(), device.maxReadRequests());
+    }
+
+    /**
+     * Checks that a queue pair can be connected.
+     *
+     * @param connecting whether that is under way
+     * @throws IllegalStateException if it cannot, or not once more
+     */
+    public static void connectable(QueuePairState state, boolean connecting) {
+        if (state != QueuePairState.INIT || connecting) {
+            throw new IllegalStateException("a queue pair can be connected once, in state INIT; this one is in state "
+                    + state + (connecting ? " and connecting" : ""));
+        }
+    }
+
+    /**
+     * Checks that sends can be posted, be it to be flushed.
+     *
+     * @throws IllegalStateException before the queue pair is connected, and after it is closed
+     */
+    public static void canSend(QueuePairState state) {
+        if (state == QueuePairState.INIT || state == QueuePairState.DESTROYED) {
+            throw new IllegalStateException("cannot send on a queue pair in state " + state);
+        }
+    }
+
+    /**
+     * Checks that receives can be posted, be it to be flushed.
+     *
+     * @throws IllegalStateException after the queue pair is closed
+     */
+    public static void canReceive(QueuePairState state) {
+        if (state == QueuePairState.DESTROYED) {
+            throw new IllegalStateException("cannot receive on a queue pair in state " + state);
+        }
+    }
+
+    /**
+     * Checks a chain before any of it is taken.
+     *
+     * @param free work requests that the send queue has room for
+     * @throws IllegalArgumentException if a request does not fit the queue pair
+     * @throws IllegalStateException if there is no room for the chain
+     */
+    public static void sends(SendWorkRequest first, int maxSge, int inlineBytes, long free) {
+        int count = 0;
+        for (SendWorkRequest request = first; request != null; request = request.next()) {
+            sges(request, maxSge);
+            if (request.inline() && (!request.opcode().canBeInline() || request.lengthBytes() > inlineBytes)) {
+                throw new IllegalArgumentException("a work request of " + request.lengthBytes()
+                        + " bytes is marked inline; the queue pair takes SEND and RDMA WRITE of up to " + inlineBytes);
+            }
+            count++;
+        }
+        room("send", free, count);
+    }
+
+    /**
+     * Checks a chain before any of it is taken.
+     *
+     * @param free work requests that the receive queue has room for
+     * @throws IllegalArgumentException if a request does not fit the queue pair
+     * @throws IllegalStateException if there is no room for the chain
+     */
+    public static void receives(ReceiveWorkRequest first, int maxSge, long free) {
+        int count = 0;
+        for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
+            sges(request, maxSge);
+            count++;
+        }
+        room("receive", free, count);
+    }
+
+    private static void sges(WorkRequest request, int maxSge) {
+        if (request.sgeCount() > maxSge) {
+            throw new IllegalArgumentException(
+                    "the queue pair takes " + maxSge + " SGEs a work request, not " + request.sgeCount());
+        }
+        for (int i = 0; i < request.sgeCount(); i++) {
+            if (request.sgeLength(i) < 0) {
+                throw new IllegalArgumentException("SGE " + i + " has a negative length: " + request.sgeLength(i));
+            }
+        }
+    }
+
+    private static void room(String queue, long free, int count) {
+        if (count > free) {
+            throw new IllegalStateException(
+                    "the " + queue + " queue has room for " + free + " more work requests, not " + count);
+        }
     }
 
     private static void limit(DeviceAttributes device, String what, int asked, int most) throws VerbsException {
