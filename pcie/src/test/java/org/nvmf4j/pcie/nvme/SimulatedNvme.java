@@ -123,10 +123,16 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
 
     @Override
     public DmaMemory allocate(long bytes) {
-        long size = (bytes + PAGE_BYTES - 1) & -PAGE_BYTES;
-        MemorySegment segment = Arena.ofAuto().allocate(size, PAGE_BYTES);
+        return map(Arena.ofAuto().allocate((bytes + PAGE_BYTES - 1) & -PAGE_BYTES, PAGE_BYTES));
+    }
+
+    @Override
+    public DmaMemory map(MemorySegment segment) {
+        if (((segment.address() | segment.byteSize()) & (PAGE_BYTES - 1)) != 0) {
+            throw new AssertionError("only whole pages can be mapped");
+        }
         long address = nextAddress;
-        nextAddress += size + PAGE_BYTES; // a page that nobody has lies between
+        nextAddress += segment.byteSize() + PAGE_BYTES; // a page that nobody has lies between
         memory.put(address, segment);
         return new DmaMemory() {
             @Override
