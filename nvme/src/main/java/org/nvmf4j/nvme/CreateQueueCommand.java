@@ -35,6 +35,17 @@ public final class CreateQueueCommand {
         SubmissionQueueEntry.cdw11(segment, offset, PHYSICALLY_CONTIGUOUS | qid << 16);
     }
 
+    /**
+     * Writes a whole Delete I/O Submission Queue or Completion Queue; the submission queue goes first.
+     *
+     * @param opcode {@link AdminOpcode#DELETE_IO_SQ} or {@link AdminOpcode#DELETE_IO_CQ}
+     */
+    public static void writeDelete(MemorySegment segment, long offset, int opcode, int commandId, int qid) {
+        SubmissionQueueEntry.write(segment, offset, opcode, commandId, 0);
+        SubmissionQueueEntry.prp(segment, offset, 0, 0);
+        SubmissionQueueEntry.cdw10(segment, offset, qid);
+    }
+
     /** The queue's number, of all four commands. */
     public static int qid(MemorySegment segment, long offset) {
         return SubmissionQueueEntry.cdw10(segment, offset) & 0xffff;

@@ -37,7 +37,7 @@ class PcieFormatsTest {
     }
 
     @Test
-    void writesCommandsThatCreateQueues() {
+    void writesCommandsThatCreateAndDeleteQueues() {
         CreateQueueCommand.writeCompletionQueue(entry, 0, 9, 3, 64, 0x1234_5000, 5);
         assertThat(SubmissionQueueEntry.opcode(entry, 0)).isEqualTo(AdminOpcode.CREATE_IO_CQ);
         assertThat(SubmissionQueueEntry.flags(entry, 0)).isZero();
@@ -50,6 +50,10 @@ class PcieFormatsTest {
         assertThat(CreateQueueCommand.qid(entry, 0)).isEqualTo(7);
         assertThat(CreateQueueCommand.entries(entry, 0)).isEqualTo(65536);
         assertThat(CreateQueueCommand.completionQid(entry, 0)).isEqualTo(7);
+        CreateQueueCommand.writeDelete(entry, 0, AdminOpcode.DELETE_IO_CQ, 9, 7);
+        assertThat(SubmissionQueueEntry.opcode(entry, 0)).isEqualTo(AdminOpcode.DELETE_IO_CQ);
+        assertThat(CreateQueueCommand.qid(entry, 0)).isEqualTo(7);
+        assertThat(SubmissionQueueEntry.prp1(entry, 0)).isZero();
     }
 
     @Test

@@ -2,16 +2,20 @@ package org.nvmf4j.pcie.nvme;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
+import org.nvmf4j.nvme.AsyncEvent;
 import org.nvmf4j.nvme.Cns;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.Feature;
 import org.nvmf4j.nvme.FeaturesCommand;
+import org.nvmf4j.nvme.GetLogPageCommand;
 import org.nvmf4j.nvme.IdentifyCommand;
 import org.nvmf4j.nvme.IdentifyController;
 import org.nvmf4j.nvme.IdentifyNamespace;
@@ -23,18 +27,26 @@ import org.nvmf4j.nvme.SubmissionQueueEntry;
 /**
  * A controller from reset to shutdown: its admin queue, its I/O queues, and what is done when it does not answer (NVMe Base 2.0, sections
  * 3.5 and 9.6). Each command ends exactly once: by the controller, or by a reset, after which it can be submitted again, or by the
- * controller's removal. One thread at a time. Where it waits, {@link Pace} has time pass.
+ * controller's removal.
+ *
+ * <p>One thread at a time, the control thread, but for {@link #openQueue}; each I/O queue belongs to a lane and takes no lock. Where it
+ * waits, {@link Pace} has time pass, and lanes go on.
  */
 public final class NvmeController implements AutoCloseable {
-    /** What a command ends with when the controller had to be reset: a host may try it again. */
+    /** What a command ends with when the controller had to be reset, or did not end it in time: a host may try it again. */
     public static final int ENDED_BY_RESET = NvmeStatus.ABORT_REQUESTED;
-    /** What a command ends with when the controller has gone. */
-    public static final int ENDED_BY_REMOVAL = NvmeStatus.INTERNAL_ERROR;
+    /** What a command ends with when the controller has gone, or cannot be used any more: trying again does not help. */
+    public static final int ENDED_FOR_GOOD = NvmeStatus.INTERNAL_ERROR | NvmeStatus.DNR;
 
     private static final System.Logger LOG = System.getLogger(NvmeController.class.getName());
     private static final int ADMIN_ENTRIES = 32;
+    private static final int MAX_IO_QUEUES = 64;
     private static final long ADMIN_TIMEOUT_NANOS = 10_000_000_000L;
     private static final long ABORT_TIMEOUT_NANOS = 2_000_000_000L;
+    /** How long lanes may take to stop before the controller is stopped under them. */
+    private static final long LANES_TIMEOUT_NANOS = 1_000_000_000L;
+
+    private static final int NO_EVENT = -1;
     private static final int GONE = 0xffff_ffff;
     private static final NvmeQueue.Handler IGNORED = (slot, status, result) -> {};
 
@@ -44,11 +56,16 @@ public final class NvmeController implements AutoCloseable {
     private final long cap;
     private final NvmeQueue admin;
     private final DmaMemory page;
-    private final List<NvmeQueue> ioQueues = new ArrayList<>();
-    private final List<NvmeQueue.Handler> ioHandlers = new ArrayList<>();
+    private final List<NvmeIoQueue> ioQueues = new CopyOnWriteArrayList<>();
+    /** Identifiers of I/O queues that there are; guards itself. */
+    private final BitSet qids = new BitSet();
+
     private IdentifyController identify = new IdentifyController();
     private IntConsumer events = event -> {};
+    private volatile int maxQueues;
+    private volatile boolean unusable;
     private int eventSlot = -1;
+    private int event = NO_EVENT;
     private int awaited = -1;
     private int awaitedStatus;
     private int awaitedResult;
@@ -79,7 +96,7 @@ public final class NvmeController implements AutoCloseable {
     }
 
     /**
-     * Resets a controller, enables it and identifies it. It has no I/O queues yet.
+     * Resets a controller, enables it, identifies it and asks how many queues it has. It has no I/O queues yet.
      *
      * @throws IOException with one line, if there is no memory or the controller does not do its part in time
      */
@@ -98,16 +115,18 @@ public final class NvmeController implements AutoCloseable {
         disable();
         admin.clear();
         eventSlot = -1;
+        event = NO_EVENT;
         registers.busMaster(true);
         registers.write32(ControllerProperties.AQA, ControllerProperties.aqa(ADMIN_ENTRIES, ADMIN_ENTRIES));
         registers.write64(ControllerProperties.ASQ, admin.submissionsAddress());
         registers.write64(ControllerProperties.ACQ, admin.completionsAddress());
+        enabled = true;
         registers.write32(
                 ControllerProperties.CC,
                 ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NONE));
         awaitStatus("be ready", csts -> ControllerProperties.ready(csts));
-        enabled = true;
         identify = IdentifyController.parse(identify(0, Cns.CONTROLLER), 0);
+        maxQueues = grantedQueues();
         requestEvents();
     }
 
@@ -149,11 +168,13 @@ public final class NvmeController implements AutoCloseable {
 
     /** The controller stops, by itself or cut off from the bus: when this returns or throws it touches no memory. */
     private void disable() throws NvmeDeviceException {
-        enabled = false;
         registers.write32(ControllerProperties.CC, 0);
         try {
             awaitStatus("stop", csts -> !ControllerProperties.ready(csts));
+            enabled = false;
+            ioQueues.forEach(queue -> queue.created = false);
         } catch (NvmeDeviceException e) {
+            enabled = false;
             registers.busMaster(false);
             throw e;
         }
@@ -239,14 +260,39 @@ public final class NvmeController implements AutoCloseable {
         } else if (slot == eventSlot) {
             eventSlot = -1;
             if (NvmeStatus.isSuccess(status)) {
-                events.accept(result);
+                event = result;
             }
         }
     }
 
-    /** Who hears of asynchronous events: dword 0 of their completions. Its log page is to be read, or the event does not come again. */
+    /** Who hears of asynchronous events, in {@link #lookAfter}: dword 0 of their completions, see {@link AsyncEvent}. */
     public void onEvent(IntConsumer handler) {
         events = handler;
+    }
+
+    /** Passes an event on, and has its like come again: that takes reading its log page. */
+    private void takeEvent() throws NvmeDeviceException {
+        if (eventSlot >= 0) {
+            return;
+        }
+        int taken = event;
+        event = NO_EVENT;
+        if (taken != NO_EVENT) {
+            events.accept(taken);
+            int _ = tryExecute("Get Log Page", ADMIN_TIMEOUT_NANOS, slot -> {
+                GetLogPageCommand.write(
+                        admin.commands(),
+                        admin.commandAt(),
+                        slot,
+                        SubmissionQueueEntry.NSID_ALL,
+                        AsyncEvent.logPage(taken),
+                        false,
+                        0,
+                        NvmeQueue.PAGE_BYTES);
+                admin.data(slot, page.busAddress(), NvmeQueue.PAGE_BYTES);
+            });
+        }
+        requestEvents();
     }
 
     private void requestEvents() {
@@ -262,28 +308,54 @@ public final class NvmeController implements AutoCloseable {
 
     // I/O queues.
 
-    /**
-     * Makes as many I/O queues as the controller grants, at most those asked for.
-     *
-     * @param entries of each; fewer if the controller has no more
-     * @param handlers of the queues, in their order
-     */
-    public List<NvmeQueue> createIoQueues(int entries, List<NvmeQueue.Handler> handlers) throws IOException {
-        if (!ioQueues.isEmpty()) {
-            throw new IllegalStateException("the controller has its I/O queues already");
-        }
-        int granted = grantedQueues(handlers.size());
-        int size = Math.min(entries, ControllerProperties.mqesZeroBased(cap) + 1);
-        for (int i = 0; i < granted; i++) {
-            NvmeQueue queue = new NvmeQueue(registers, cap, dma, i + 1, size);
-            ioQueues.add(queue);
-            ioHandlers.add(handlers.get(i));
-            create(queue);
-        }
-        return List.copyOf(ioQueues);
+    /** How many I/O queues it can have. */
+    public int maxQueues() {
+        return maxQueues;
     }
 
-    private int grantedQueues(int wanted) throws IOException {
+    /**
+     * Makes an I/O queue, which begins to run after the next {@link #lookAfter}; from any thread.
+     *
+     * @param entries at most; fewer if the controller has no more
+     * @param wakeUp has the queue's owner poll it soon; from any thread
+     * @throws IOException with one line, if there is no memory, or the controller has no more queues or cannot be used any more
+     */
+    public NvmeIoQueue openQueue(int entries, Runnable wakeUp) throws IOException {
+        int qid = takeQid();
+        NvmeIoQueue queue;
+        try {
+            int size = Math.min(entries, ControllerProperties.mqesZeroBased(cap) + 1);
+            queue = new NvmeIoQueue(new NvmeQueue(registers, cap, dma, qid, size), wakeUp);
+        } catch (IOException e) {
+            giveQid(qid);
+            throw e;
+        }
+        ioQueues.add(queue);
+        if (unusable) {
+            queue.endForGood(ENDED_FOR_GOOD);
+        }
+        return queue;
+    }
+
+    private int takeQid() throws NvmeDeviceException {
+        synchronized (qids) {
+            int qid = qids.nextClearBit(1);
+            if (qid > maxQueues) {
+                throw new NvmeDeviceException(
+                        "the controller has " + maxQueues + " I/O queues and all are in use; use fewer lanes");
+            }
+            qids.set(qid);
+            return qid;
+        }
+    }
+
+    private void giveQid(int qid) {
+        synchronized (qids) {
+            qids.clear(qid);
+        }
+    }
+
+    private int grantedQueues() throws IOException {
         int result = execute(
                 "Set Features",
                 slot -> FeaturesCommand.writeSet(
@@ -292,12 +364,24 @@ public final class NvmeController implements AutoCloseable {
                         slot,
                         0,
                         Feature.NUMBER_OF_QUEUES,
-                        FeaturesCommand.numberOfQueues(wanted, wanted)));
+                        FeaturesCommand.numberOfQueues(MAX_IO_QUEUES, MAX_IO_QUEUES)));
         int granted = Math.min(FeaturesCommand.submissionQueues(result), FeaturesCommand.completionQueues(result));
-        return Math.min(wanted, granted);
+        return Math.min(MAX_IO_QUEUES, granted);
     }
 
-    private void create(NvmeQueue queue) throws IOException {
+    /** Has the controller know the queues that lanes wait for, and forget those that they need no more. */
+    private void serveLanes() throws IOException {
+        for (NvmeIoQueue queue : ioQueues) {
+            if (queue.isClosed()) {
+                delete(queue);
+            } else if (queue.isReadyToRun()) {
+                create(queue);
+            }
+        }
+    }
+
+    private void create(NvmeIoQueue io) throws IOException {
+        NvmeQueue queue = io.queue();
         execute(
                 "Create I/O Completion Queue",
                 slot -> CreateQueueCommand.writeCompletionQueue(
@@ -317,99 +401,138 @@ public final class NvmeController implements AutoCloseable {
                         queue.qid(),
                         queue.entries(),
                         queue.submissionsAddress()));
+        io.created = true;
+        io.run();
+    }
+
+    private void delete(NvmeIoQueue io) throws IOException {
+        if (io.created) {
+            io.created = false; // from here on, or from the reset that a failure brings
+            execute("Delete I/O Submission Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_SQ, slot, io.qid()));
+            execute("Delete I/O Completion Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_CQ, slot, io.qid()));
+        }
+        ioQueues.remove(io);
+        io.queue().close();
+        giveQid(io.qid());
+    }
+
+    private void writeDelete(int opcode, int slot, int qid) {
+        CreateQueueCommand.writeDelete(admin.commands(), admin.commandAt(), opcode, slot, qid);
     }
 
     // What goes wrong.
 
     /**
-     * Looks after the controller; to be called every so often. Takes events, aborts commands that are overdue, resets a controller that
-     * does not even abort, or that reports a fatal error, and ends all commands of one that has gone.
+     * Looks after the controller; to be called every so often. Takes events, creates and deletes queues, aborts commands that are
+     * overdue, resets a controller that does not even abort, or that reports a fatal error, and ends all commands of one that has gone.
      *
-     * @throws IOException if the controller cannot be used any more; its commands have ended
+     * @throws IOException if the controller cannot be used any more; its commands end for good
      */
     public void lookAfter() throws IOException {
+        if (unusable) {
+            serveLanes(); // closed queues alone
+            return;
+        }
+        String trouble;
         try {
-            if (admin.poll(this::adminEnded) > 0 && eventSlot < 0) {
-                requestEvents();
-            }
-            if (ControllerProperties.fatal(readStatus())) {
-                LOG.log(System.Logger.Level.WARNING, "the controller reports a fatal error (CSTS.CFS): reset");
-                reset();
+            int _ = admin.poll(this::adminEnded);
+            takeEvent();
+            trouble = ControllerProperties.fatal(readStatus())
+                    ? "it reports a fatal error (CSTS.CFS)"
+                    : troubleOfQueues();
+            if (trouble == null) {
+                serveLanes();
                 return;
             }
-            for (int i = 0; i < ioQueues.size(); i++) {
-                if (!abortOverdue(ioQueues.get(i), ioHandlers.get(i))) {
-                    reset();
-                    return;
-                }
-            }
-        } catch (NvmeDeviceException e) {
+        } catch (IOException e) {
             if (removed) {
                 throw e;
             }
-            LOG.log(System.Logger.Level.WARNING, e.getMessage() + ": reset");
-            reset();
+            trouble = e.getMessage();
         }
+        LOG.log(System.Logger.Level.WARNING, "reset of the controller: " + trouble);
+        reset();
     }
 
-    /** Aborts what takes too long; false if that does not help. */
-    private boolean abortOverdue(NvmeQueue queue, NvmeQueue.Handler handler) throws NvmeDeviceException {
-        for (int slot = queue.overdue(pace.nanoTime()); slot >= 0; slot = queue.overdue(pace.nanoTime())) {
-            int late = slot;
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "command " + late + " of queue " + queue.qid() + " takes too long: abort");
-            tryExecute(
-                    "Abort",
-                    ABORT_TIMEOUT_NANOS,
-                    abort -> AbortCommand.write(admin.commands(), admin.commandAt(), abort, queue.qid(), late));
-            queue.poll(handler);
-            if (queue.isOutstanding(late)) {
+    /** Aborts what takes too long; says why a reset is needed, or null. */
+    private @Nullable String troubleOfQueues() throws NvmeDeviceException {
+        for (NvmeIoQueue queue : ioQueues) {
+            if (!queue.created) {
+                continue; // it has yet to follow a reset
+            }
+            if (queue.isFaulty()) {
+                return "it ended a command of queue " + queue.qid() + " that was not outstanding";
+            }
+            long late = queue.overdue();
+            int slot = queue.overdueSlot();
+            if (slot >= 0 && !abort(queue, late, slot)) {
+                return "command " + slot + " of queue " + queue.qid() + " does not end even by an abort";
+            }
+        }
+        return null;
+    }
+
+    private boolean abort(NvmeIoQueue queue, long late, int slot) throws NvmeDeviceException {
+        LOG.log(System.Logger.Level.WARNING, "command " + slot + " of queue " + queue.qid() + " takes too long: abort");
+        long deadline = pace.nanoTime() + ABORT_TIMEOUT_NANOS;
+        tryExecute(
+                "Abort",
+                ABORT_TIMEOUT_NANOS,
+                command -> AbortCommand.write(admin.commands(), admin.commandAt(), command, queue.qid(), slot));
+        while (queue.overdue() == late && !queue.isClosed()) {
+            if (pace.nanoTime() - deadline >= 0) {
                 return false;
             }
+            readStatus();
+            pace.pause();
         }
         return true;
     }
 
     /**
-     * Stops the controller, ends every command with {@link #ENDED_BY_RESET}, and starts it again with the same queues.
+     * Stops the lanes, then the controller, has every command end with {@link #ENDED_BY_RESET}, and starts it again; each lane goes on when
+     * its queue has been created again.
      *
-     * @throws IOException if it does not come back; nothing is outstanding then
+     * @throws IOException if it does not come back; everything ends for good then
      */
     public void reset() throws IOException {
         resets++;
+        ioQueues.forEach(NvmeIoQueue::stop);
+        long deadline = pace.nanoTime() + LANES_TIMEOUT_NANOS;
+        while (ioQueues.stream().anyMatch(NvmeIoQueue::mayTouch) && pace.nanoTime() - deadline < 0) {
+            pace.pause();
+        }
         try {
             disable();
-        } catch (NvmeDeviceException e) {
-            endAll(removed ? ENDED_BY_REMOVAL : ENDED_BY_RESET);
+            ioQueues.forEach(queue -> queue.end(ENDED_BY_RESET));
+            admin.endAll(ENDED_BY_RESET, IGNORED);
+            bringUp();
+            serveLanes();
+        } catch (IOException e) {
+            giveUp();
             throw e;
-        }
-        endAll(ENDED_BY_RESET);
-        bringUp();
-        if (!ioQueues.isEmpty()) {
-            if (grantedQueues(ioQueues.size()) < ioQueues.size()) {
-                throw new NvmeDeviceException("the controller grants fewer queues after a reset than before");
-            }
-            for (NvmeQueue queue : ioQueues) {
-                queue.clear();
-                create(queue);
-            }
         }
     }
 
-    private void endAll(int status) {
-        admin.endAll(status, IGNORED);
-        for (int i = 0; i < ioQueues.size(); i++) {
-            ioQueues.get(i).endAll(status, ioHandlers.get(i));
+    /** Ends everything, now and later; the controller has been stopped, cut off or removed. */
+    private void giveUp() {
+        if (!unusable) {
+            unusable = true;
+            if (enabled) {
+                enabled = false;
+                registers.busMaster(false);
+            }
+            admin.endAll(ENDED_FOR_GOOD, IGNORED);
+            ioQueues.forEach(queue -> {
+                queue.created = false;
+                queue.endForGood(ENDED_FOR_GOOD);
+            });
         }
     }
 
     private void remove() {
-        if (!removed) {
-            removed = true;
-            enabled = false;
-            endAll(ENDED_BY_REMOVAL);
-        }
+        removed = true;
+        giveUp();
     }
 
     /** How often it was reset since it was started. */
@@ -421,7 +544,12 @@ public final class NvmeController implements AutoCloseable {
         return removed;
     }
 
-    /** Shuts the controller down, stops it and gives all memory back. Commands that are outstanding end. */
+    /** Whether it has gone, or cannot be used any more. */
+    public boolean isUnusable() {
+        return unusable;
+    }
+
+    /** Shuts the controller down, stops it and gives all memory back. Lanes must not poll their queues any more. */
     @Override
     public void close() {
         try {
@@ -431,16 +559,15 @@ public final class NvmeController implements AutoCloseable {
                         ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NORMAL));
                 awaitStatus("shut down", csts -> ControllerProperties.shst(csts) == ControllerProperties.SHST_COMPLETE);
             }
-            if (!removed) {
+            if (!unusable) {
                 disable();
             }
         } catch (NvmeDeviceException e) {
             LOG.log(System.Logger.Level.WARNING, e.getMessage());
         }
-        endAll(removed ? ENDED_BY_REMOVAL : ENDED_BY_RESET);
-        ioQueues.forEach(NvmeQueue::close);
+        giveUp();
+        ioQueues.forEach(queue -> queue.queue().close());
         ioQueues.clear();
-        ioHandlers.clear();
         admin.close();
         page.close();
     }

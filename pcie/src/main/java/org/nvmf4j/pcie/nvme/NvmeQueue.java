@@ -179,13 +179,19 @@ public final class NvmeQueue implements AutoCloseable {
         }
     }
 
+    /** Takes what has ended, see {@link #poll(Handler, boolean)}, and tells the controller so. */
+    int poll(Handler handler) throws NvmeDeviceException {
+        return poll(handler, true);
+    }
+
     /**
      * Takes what has ended.
      *
+     * @param ring whether the controller is told; not one that was stopped
      * @return how many commands
      * @throws NvmeDeviceException if the controller ends a command that is not outstanding
      */
-    public int poll(Handler handler) throws NvmeDeviceException {
+    int poll(Handler handler, boolean ring) throws NvmeDeviceException {
         MemorySegment memory = completions.segment();
         int count = 0;
         try {
@@ -207,7 +213,7 @@ public final class NvmeQueue implements AutoCloseable {
                 end(slot, status, result, handler);
             }
         } finally {
-            if (count > 0) {
+            if (count > 0 && ring) {
                 registers.write32(completionDoorbell, head);
             }
         }
@@ -237,20 +243,15 @@ public final class NvmeQueue implements AutoCloseable {
     /** A slot whose deadline has passed, or -1. */
     int overdue(long nowNanos) {
         for (int slot = 0; slot < deadlines.length; slot++) {
-            if (deadlines[slot] != NO_DEADLINE && nowNanos - deadlines[slot] >= 0) {
+            if (isOverdue(slot, nowNanos)) {
                 return slot;
             }
         }
         return -1;
     }
 
-    /** Whether a command has not ended yet. */
-    boolean isOutstanding(int slot) {
-        return outstanding[slot];
-    }
-
-    void deadline(int slot, long deadlineNanos) {
-        deadlines[slot] = deadlineNanos;
+    boolean isOverdue(int slot, long nowNanos) {
+        return deadlines[slot] != NO_DEADLINE && nowNanos - deadlines[slot] >= 0;
     }
 
     /** Gives the memory back; the controller must have forgotten the queue. */

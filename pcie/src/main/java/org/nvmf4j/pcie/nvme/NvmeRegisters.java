@@ -13,6 +13,6 @@ public interface NvmeRegisters {
 
     void write64(int offset, long value);
 
-    /** Lets the device read and write memory by itself, or stops it at once: the bus master bit of its configuration space. */
+    /** Lets the device read and write memory by itself, or stops it at once: the bus master bit of its configuration space. On one that has gone, nothing. */
     void busMaster(boolean allowed);
 }

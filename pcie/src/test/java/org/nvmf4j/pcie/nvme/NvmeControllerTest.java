@@ -20,7 +20,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.ReadWriteCommand;
-import org.nvmf4j.testkit.Seeds;
 
 class NvmeControllerTest {
     private static final long SECOND = 1_000_000_000;
@@ -48,14 +47,29 @@ class NvmeControllerTest {
     private static final class Client implements NvmeQueue.Handler {
         final SimulatedNvme device;
         final NvmeController controller;
+        final NvmeIoQueue io;
         final NvmeQueue queue;
         final int[] statuses = new int[64];
 
         Client(SimulatedNvme device, NvmeController controller) throws IOException {
             this.device = device;
             this.controller = controller;
-            queue = controller.createIoQueues(16, List.of(this)).getFirst();
+            io = controller.openQueue(16, () -> {});
+            queue = io.queue();
             Arrays.fill(statuses, -1);
+            device.meanwhile = this::poll;
+            awaitRunning();
+        }
+
+        void poll() {
+            io.poll(device.nanoTime(), this);
+        }
+
+        void awaitRunning() throws IOException {
+            while (!io.isRunning()) {
+                controller.lookAfter();
+                device.pause();
+            }
         }
 
         @Override
@@ -77,12 +91,17 @@ class NvmeControllerTest {
 
         int await(int slot) throws IOException {
             while (statuses[slot] < 0) {
-                if (queue.poll(this) == 0) {
-                    controller.lookAfter();
-                    device.pause();
-                }
+                device.pause();
+                controller.lookAfter();
             }
             return statuses[slot];
+        }
+
+        /** After a failure for good. */
+        void follow() {
+            poll();
+            assertThat(io.isUnusable()).isTrue();
+            assertThat(queue.outstanding()).isZero();
         }
     }
 
@@ -123,8 +142,7 @@ class NvmeControllerTest {
             MemorySegment.copy(MemorySegment.ofArray(data), 0, memory.segment(), offset, bytes);
             int write = client.submit(IoOpcode.WRITE, 7, blocks, memory.busAddress() + offset);
             assertThat(client.await(write)).isZero();
-            assertThat(Arrays.copyOfRange(device.medium(), 7 * 512, 7 * 512 + bytes))
-                    .isEqualTo(data);
+            assertThat(device.medium().at(7 * 512, bytes)).isEqualTo(data);
             memory.segment().fill((byte) 0x5a);
             int read = client.submit(IoOpcode.READ, 7, blocks, memory.busAddress() + offset);
             assertThat(client.await(read)).isZero();
@@ -145,13 +163,27 @@ class NvmeControllerTest {
     }
 
     @Test
-    void takesFewerQueuesThanItAskedFor() throws IOException {
+    void givesAsManyQueuesAsThereAre() throws IOException {
         device.granted = 2;
-        NvmeQueue.Handler none = (slot, status, result) -> {};
         try (NvmeController controller = start()) {
-            assertThat(controller.createIoQueues(1024, List.of(none, none, none, none)))
-                    .hasSize(2)
-                    .allMatch(queue -> queue.entries() == 64);
+            assertThat(controller.maxQueues()).isEqualTo(2);
+            NvmeIoQueue one = controller.openQueue(1024, () -> {});
+            assertThat(one.queue().entries()).isEqualTo(64);
+            NvmeIoQueue two = controller.openQueue(1024, () -> {});
+            assertThatThrownBy(() -> controller.openQueue(1024, () -> {}))
+                    .isInstanceOf(NvmeDeviceException.class)
+                    .hasMessage("the controller has 2 I/O queues and all are in use; use fewer lanes");
+            controller.lookAfter();
+            one.close();
+            controller.lookAfter();
+            NvmeIoQueue three = controller.openQueue(1024, () -> {});
+            assertThat(three.qid()).isEqualTo(1);
+            controller.lookAfter();
+            for (NvmeIoQueue queue : List.of(two, three)) {
+                assertThat(queue.poll(device.nanoTime(), (slot, status, result) -> {}))
+                        .isOne();
+                assertThat(queue.isRunning()).isTrue();
+            }
         }
         assertThat(device.allocations()).isZero();
     }
@@ -179,6 +211,7 @@ class NvmeControllerTest {
             assertThat(client.await(slot)).isEqualTo(NvmeController.ENDED_BY_RESET);
             assertThat(controller.resets()).isOne();
             device.loses = 0;
+            client.awaitRunning();
             assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
                     .isZero();
         }
@@ -193,6 +226,7 @@ class NvmeControllerTest {
             device.fatal();
             int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
             assertThat(client.await(slot)).isEqualTo(NvmeController.ENDED_BY_RESET);
+            client.awaitRunning();
             assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
                     .isZero();
         }
@@ -208,7 +242,9 @@ class NvmeControllerTest {
             int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
             device.stuck = true;
             assertThatThrownBy(() -> client.await(slot)).hasMessageContaining("does not stop within 2000 ms");
-            assertThat(client.statuses[slot]).isEqualTo(NvmeController.ENDED_BY_RESET);
+            client.follow();
+            assertThat(client.statuses[slot]).isEqualTo(NvmeController.ENDED_FOR_GOOD);
+            controller.lookAfter();
             controller.close();
         }
         assertThat(device.allocations()).isZero();
@@ -225,8 +261,9 @@ class NvmeControllerTest {
             assertThatThrownBy(controller::lookAfter)
                     .isInstanceOf(NvmeDeviceException.class)
                     .hasMessageContaining("has gone");
-            assertThat(client.statuses[one]).isEqualTo(NvmeController.ENDED_BY_REMOVAL);
-            assertThat(client.statuses[two]).isEqualTo(NvmeController.ENDED_BY_REMOVAL);
+            client.follow();
+            assertThat(client.statuses[one]).isEqualTo(NvmeController.ENDED_FOR_GOOD);
+            assertThat(client.statuses[two]).isEqualTo(NvmeController.ENDED_FOR_GOOD);
             assertThat(controller.isRemoved()).isTrue();
             controller.close();
         }
@@ -248,156 +285,6 @@ class NvmeControllerTest {
             }
         }
         assertThat(heard).containsExactly(1, 2, 3);
-    }
-
-    @Test
-    void keepsEachPromiseInAnyOrderOfTrouble() {
-        Seeds.each(500, seed -> new Trouble(seed).run());
-    }
-
-    /** Reads and writes of pieces that do not overlap, under losses, resets, fatal errors and, at the end, perhaps a removal. */
-    private static final class Trouble implements NvmeQueue.Handler {
-        private static final int PIECES = 12;
-        private static final int PIECE_BLOCKS = 64;
-        private static final int PIECE_BYTES = PIECE_BLOCKS * SimulatedNvme.BLOCK_BYTES;
-
-        private final Random random;
-        private final SimulatedNvme device;
-        private final NvmeController controller;
-        private final NvmeQueue queue;
-        private final DmaMemory memory;
-        /** By slot: the piece that it works on, or -1. */
-        private final int[] pieceOfSlot = new int[64];
-
-        private final boolean[] busy = new boolean[PIECES];
-        private final boolean[] writes = new boolean[PIECES];
-        /** What a piece must hold; null if a write of it failed. */
-        private final byte[][] expected = new byte[PIECES][];
-
-        private long submitted;
-        private long ended;
-
-        Trouble(long seed) throws IOException {
-            random = new Random(seed);
-            device = new SimulatedNvme(seed);
-            device.mdts = 3 + random.nextInt(4);
-            controller = NvmeController.start(device, device, device);
-            queue = controller
-                    .createIoQueues(2 + random.nextInt(15), List.of(this))
-                    .getFirst();
-            memory = device.allocate((long) PIECES * PIECE_BYTES);
-            Arrays.fill(pieceOfSlot, -1);
-            for (int i = 0; i < PIECES; i++) {
-                expected[i] = new byte[PIECE_BYTES];
-            }
-            device.loses = random.nextInt(3) * 20;
-        }
-
-        void run() throws IOException {
-            boolean gone = false;
-            try {
-                for (int i = 0; i < 300; i++) {
-                    step();
-                }
-                while (queue.outstanding() > 0) {
-                    device.pause();
-                    queue.poll(this);
-                    controller.lookAfter();
-                }
-            } catch (NvmeDeviceException e) {
-                gone = controller.isRemoved();
-                assertThat(gone).as(e.getMessage()).isTrue();
-            }
-            assertThat(queue.outstanding()).isZero();
-            assertThat(ended).isEqualTo(submitted);
-            memory.close();
-            controller.close();
-            assertThat(device.allocations()).isZero();
-        }
-
-        private void step() throws IOException {
-            switch (random.nextInt(40)) {
-                case 0 -> controller.lookAfter();
-                case 1 -> device.pass(SECOND);
-                case 2 -> {
-                    if (random.nextInt(10) == 0) {
-                        controller.reset();
-                    }
-                }
-                case 3 -> {
-                    if (random.nextInt(10) == 0) {
-                        device.fatal();
-                    }
-                }
-                case 4 -> {
-                    if (random.nextInt(60) == 0) {
-                        device.removed = true;
-                    }
-                }
-                case 5 -> device.deaf = random.nextInt(4) == 0;
-                case 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 -> device.pause();
-                case 16, 17, 18, 19, 20, 21 -> queue.poll(this);
-                default -> submit();
-            }
-        }
-
-        private void submit() {
-            int piece = random.nextInt(PIECES);
-            if (busy[piece]) {
-                return;
-            }
-            int slot = queue.take();
-            if (slot < 0) {
-                return;
-            }
-            boolean write = expected[piece] == null || random.nextBoolean();
-            MemorySegment data = memory.segment().asSlice((long) piece * PIECE_BYTES, PIECE_BYTES);
-            if (write) {
-                byte[] bytes = new byte[PIECE_BYTES];
-                random.nextBytes(bytes);
-                data.copyFrom(MemorySegment.ofArray(bytes));
-                expected[piece] = bytes;
-            } else {
-                data.fill((byte) 0x5a);
-            }
-            busy[piece] = true;
-            writes[piece] = write;
-            pieceOfSlot[slot] = piece;
-            ReadWriteCommand.write(
-                    queue.commands(),
-                    queue.commandAt(),
-                    write ? IoOpcode.WRITE : IoOpcode.READ,
-                    slot,
-                    1,
-                    (long) piece * PIECE_BLOCKS,
-                    PIECE_BLOCKS,
-                    false);
-            queue.data(slot, memory.busAddress() + (long) piece * PIECE_BYTES, PIECE_BYTES);
-            queue.submit(slot, device.nanoTime() + 3 * SECOND);
-            if (random.nextBoolean()) {
-                queue.ring();
-            }
-            submitted++;
-        }
-
-        @Override
-        public void ended(int slot, int status, int result) {
-            int piece = pieceOfSlot[slot];
-            assertThat(piece).as("piece of slot %d", slot).isNotNegative();
-            pieceOfSlot[slot] = -1;
-            busy[piece] = false;
-            ended++;
-            if (NvmeStatus.isSuccess(status)) {
-                byte[] found = memory.segment()
-                        .asSlice((long) piece * PIECE_BYTES, PIECE_BYTES)
-                        .toArray(ValueLayout.JAVA_BYTE);
-                assertThat(found).isEqualTo(expected[piece]);
-            } else {
-                assertThat(status & NvmeStatus.DNR).isZero();
-                if (writes[piece]) {
-                    expected[piece] = null;
-                }
-            }
-        }
+        assertThat(device.logPages).isEqualTo(3);
     }
 }

@@ -21,15 +21,14 @@ import org.nvmf4j.nvme.FeaturesCommand;
 import org.nvmf4j.nvme.IdentifyCommand;
 import org.nvmf4j.nvme.IdentifyController;
 import org.nvmf4j.nvme.IdentifyNamespace;
-import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.LbaFormat;
 import org.nvmf4j.nvme.NvmeStatus;
-import org.nvmf4j.nvme.ReadWriteCommand;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
 
 /**
  * A controller with one namespace, its bus and the time, from a seed: works while the driver pauses, ends commands in any order, and
- * misbehaves where it is told to. A touch of memory that nobody has allocated, or after the device was stopped, is an error of the test.
+ * misbehaves where it is told to. A touch of memory that is not mapped is an error of the test; it goes on until the device has
+ * stopped, or is cut off from the bus.
  */
 final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     static final int BLOCK_BYTES = 512;
@@ -63,7 +62,7 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     private final List<Fetched> fetched = new ArrayList<>();
     private final List<Fetched> lost = new ArrayList<>();
     private final List<Fetched> events = new ArrayList<>();
-    private final byte[] medium = new byte[BLOCKS * BLOCK_BYTES];
+    private final SimulatedMedium medium;
     private long nowNanos = 1;
     private long nextAddress = 0x1_0000_0000L;
     private int cc;
@@ -75,6 +74,10 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
 
     /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
     int loses;
+    /** One I/O command in so many fails with {@link #failure}; 0 for none. */
+    int fails;
+
+    int failure = NvmeStatus.UNRECOVERED_READ_ERROR;
     /** Aborts are not answered either. */
     boolean deaf;
     /** It does not stop when it is told to. */
@@ -82,14 +85,25 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     /** Queues that it grants. */
     int granted = 8;
 
+    /** Log pages that were read. */
+    int logPages;
+
     boolean removed;
     int mdts = 5;
+    int oncs = IdentifyController.ONCS_COMPARE
+            | IdentifyController.ONCS_DATASET_MANAGEMENT
+            | IdentifyController.ONCS_WRITE_ZEROES;
+    final IdentifyNamespace namespace =
+            new IdentifyNamespace().nsze(BLOCKS).ncap(BLOCKS).lbaFormat(0, new LbaFormat(0, 9, 0));
+    /** What others do while the driver pauses. */
+    Runnable meanwhile = () -> {};
 
     SimulatedNvme(long seed) {
         random = new Random(seed);
+        medium = new SimulatedMedium(BLOCKS * BLOCK_BYTES);
     }
 
-    byte[] medium() {
+    SimulatedMedium medium() {
         return medium;
     }
 
@@ -113,6 +127,7 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     public void pause() {
         nowNanos += 1_000_000;
         work();
+        meanwhile.run();
     }
 
     void pass(long nanos) {
@@ -155,9 +170,6 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     }
 
     private MemorySegment at(long address, long length) {
-        if (!busMaster) {
-            throw new AssertionError("the device touches memory after it was cut off");
-        }
         var entry = memory.floorEntry(address);
         if (entry == null
                 || address + length > entry.getKey() + entry.getValue().byteSize()) {
@@ -255,11 +267,13 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
 
     /** A little of what there is to do. */
     void work() {
-        if (removed) {
+        if (removed || !busMaster) {
             return;
         }
         if (!ControllerProperties.enabled(cc)) {
-            if (!stuck) {
+            if (stuck || random.nextInt(4) != 0) {
+                execute(); // it takes its time to stop
+            } else {
                 queues.clear();
                 fetched.clear();
                 lost.clear();
@@ -277,12 +291,18 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
         }
         csts |= ControllerProperties.CSTS_RDY;
         List.copyOf(queues.entrySet()).forEach(entry -> fetch(entry.getKey(), entry.getValue()));
+        execute();
+    }
+
+    private void execute() {
         for (int i = random.nextInt(4); i > 0 && !fetched.isEmpty(); i--) {
             Fetched command = fetched.remove(random.nextInt(fetched.size()));
             if (command.qid == 0) {
                 administer(command);
             } else if (loses > 0 && random.nextInt(loses) == 0) {
                 lost.add(command);
+            } else if (fails > 0 && random.nextInt(fails) == 0) {
+                complete(command, failure, 0);
             } else {
                 complete(command, transfer(command.entry), 0);
             }
@@ -325,7 +345,29 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
         switch (SubmissionQueueEntry.opcode(entry, 0)) {
             case AdminOpcode.IDENTIFY -> complete(command, identify(entry), 0);
             case AdminOpcode.SET_FEATURES ->
-                complete(command, NvmeStatus.SUCCESS, FeaturesCommand.numberOfQueues(granted, granted));
+                complete(
+                        command,
+                        queues.size() > 1 ? NvmeStatus.COMMAND_SEQUENCE_ERROR | NvmeStatus.DNR : NvmeStatus.SUCCESS,
+                        FeaturesCommand.numberOfQueues(granted, granted));
+            case AdminOpcode.GET_LOG_PAGE -> {
+                at(SubmissionQueueEntry.prp1(entry, 0), PAGE_BYTES).fill((byte) 0);
+                logPages++;
+                complete(command, NvmeStatus.SUCCESS, 0);
+            }
+            case AdminOpcode.DELETE_IO_SQ -> {
+                int qid = CreateQueueCommand.qid(entry, 0);
+                if (fetched.stream().anyMatch(one -> one.qid == qid)) {
+                    throw new AssertionError("queue " + qid + " is deleted with commands in it");
+                }
+                Objects.requireNonNull(queues.get(qid)).submissionEntries = 0;
+                complete(command, NvmeStatus.SUCCESS, 0);
+            }
+            case AdminOpcode.DELETE_IO_CQ -> {
+                if (Objects.requireNonNull(queues.remove(CreateQueueCommand.qid(entry, 0))).submissionEntries != 0) {
+                    throw new AssertionError("a completion queue is deleted before its submission queue");
+                }
+                complete(command, NvmeStatus.SUCCESS, 0);
+            }
             case AdminOpcode.CREATE_IO_CQ -> {
                 Queue queue = new Queue();
                 queue.completions = SubmissionQueueEntry.prp1(entry, 0);
@@ -380,15 +422,11 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
                         .sn("SIMULATED")
                         .mn("simulated")
                         .mdts(mdts)
+                        .oncs(oncs)
                         .nn(1)
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
-            case Cns.NAMESPACE ->
-                new IdentifyNamespace()
-                        .nsze(BLOCKS)
-                        .ncap(BLOCKS)
-                        .lbaFormat(0, new LbaFormat(0, 9, 0))
-                        .write(page, 0);
+            case Cns.NAMESPACE -> namespace.write(page, 0);
             default -> {
                 return NvmeStatus.INVALID_FIELD | NvmeStatus.DNR;
             }
@@ -397,27 +435,8 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     }
 
     private int transfer(MemorySegment entry) {
-        int opcode = SubmissionQueueEntry.opcode(entry, 0);
-        if (opcode == IoOpcode.FLUSH) {
-            return NvmeStatus.SUCCESS;
-        }
-        long slba = ReadWriteCommand.slba(entry, 0);
-        int blocks = ReadWriteCommand.blocks(entry, 0);
-        if (!ReadWriteCommand.isInRange(entry, 0, BLOCKS)) {
-            return NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR;
-        }
-        MemorySegment on = MemorySegment.ofArray(medium).asSlice(slba * BLOCK_BYTES, (long) blocks * BLOCK_BYTES);
-        long done = 0;
-        for (MemorySegment piece : pieces(entry, on.byteSize())) {
-            MemorySegment part = on.asSlice(done, piece.byteSize());
-            if (opcode == IoOpcode.READ) {
-                piece.copyFrom(part);
-            } else {
-                part.copyFrom(piece);
-            }
-            done += piece.byteSize();
-        }
-        return NvmeStatus.SUCCESS;
+        return medium.execute(
+                entry, length -> pieces(entry, length), namespace.lbaFormat().blockSizeBytes(), namespace.noiob());
     }
 
     /** The memory that PRPs name, page by page. */
