@@ -178,7 +178,7 @@ final class IbVerbsDevice implements ProviderDevice {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
-        DeviceChecks.open(closed.get());
+        checkOpen();
         IbVerbsDomain domain = new IbVerbsDomain(this, core);
         domains.add(domain);
         return domain;
@@ -190,14 +190,14 @@ final class IbVerbsDevice implements ProviderDevice {
 
     @Override
     public CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException {
-        DeviceChecks.open(closed.get());
+        checkOpen();
         return vectors[vector].createQueue(capacity);
     }
 
     @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
-        DeviceChecks.open(closed.get());
+        checkOpen();
         QueuePairChecks.sizes(attributes, options);
         if (!(domain instanceof IbVerbsDomain own) || own.device() != this) {
             throw new IllegalArgumentException("the protection domain is of another device");
@@ -212,7 +212,7 @@ final class IbVerbsDevice implements ProviderDevice {
             ConnectionParameters parameters,
             ConnectionHandler handler)
             throws VerbsException {
-        DeviceChecks.open(closed.get());
+        checkOpen();
         QueuePairChecks.connect(attributes, parameters);
         DeviceChecks.remoteAddress(remote);
         DeviceChecks.privateData(parameters.privateData(), IbVerbsConnection.REQUEST_BYTES);
@@ -228,7 +228,7 @@ final class IbVerbsDevice implements ProviderDevice {
 
     @Override
     public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
-        DeviceChecks.open(closed.get());
+        checkOpen();
         DeviceChecks.listeningPort(port);
         CmId id = null;
         try {
@@ -246,6 +246,10 @@ final class IbVerbsDevice implements ProviderDevice {
             }
             throw e;
         }
+    }
+
+    void checkOpen() throws VerbsException {
+        DeviceChecks.open(closed.get());
     }
 
     /** From the thread of device events. */

@@ -1,5 +1,6 @@
 package org.nvmf4j.ibverbs;
 
+import static org.nvmf4j.verbs.WorkCompletionStatus.LOCAL_PROTECTION_ERROR;
 import static org.nvmf4j.verbs.WorkCompletionStatus.LOCAL_QP_OPERATION_ERROR;
 import static org.nvmf4j.verbs.WorkCompletionStatus.SUCCESS;
 import static org.nvmf4j.verbs.WorkCompletionStatus.WORK_REQUEST_FLUSHED;
@@ -26,7 +27,7 @@ import org.nvmf4j.verbs.spi.QueuePairChecks;
  *
  * <p>Two things devices do differently are done here for all: what is posted in the error state is flushed here (rdma_rxe never looks
  * at such receives, and not always at such sends), and an RDMA READ where the connection allows none fails (rdma_rxe would wait for
- * ever).
+ * ever). And inline data that has vanished fails its request here, where the library would be killed by it.
  */
 final class IbVerbsQueuePair implements ProviderQueuePair {
     private static final int QPT_RC = 2;
@@ -65,6 +66,8 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
     private long sendsCompleted;
     /** What the device does not get, from this position on, or −1. */
     private long withheldFrom = -1;
+
+    private WorkCompletionStatus withheldStatus = LOCAL_QP_OPERATION_ERROR;
     /** Behind the last request that will surely make a completion. */
     private long lastCompletingEnd;
 
@@ -125,7 +128,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         receiveCapacity = options.maxReceiveRequests();
         receiveMask = ringSize(receiveCapacity) - 1;
         receiveIds = new long[receiveMask + 1];
-        requests = new WorkRequestMemory(vector.device().context(), pointer, key, maxSge);
+        requests = new WorkRequestMemory(vector.device().context(), pointer, key, maxSge, domain, inlineBytes);
         sendRing.attach(this);
         receiveRing.attach(this);
     }
@@ -225,11 +228,12 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         QueuePairChecks.sends(first, maxSge, inlineBytes, sendCapacity - (sendsPosted - sendsCompleted));
         SendWorkRequest request = first;
         while (request != null) {
-            if (withheldFrom >= 0 || state == QueuePairState.ERROR || isForbidden(request)) {
+            int count = withheldFrom >= 0 || state == QueuePairState.ERROR ? 0 : fill(request);
+            if (count == 0) {
                 withhold(request);
                 return null;
             }
-            SendWorkRequest end = postSome(request);
+            SendWorkRequest end = post(request, count);
             if (requests.isRefused()) {
                 return end;
             }
@@ -238,19 +242,28 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         return null;
     }
 
-    private boolean isForbidden(SendWorkRequest request) {
-        return request.opcode() == WorkOpcode.RDMA_READ && !readsAllowed;
+    /** Prepares as many as one call takes, but none that the device must not get; gives how many. */
+    private int fill(SendWorkRequest first) {
+        int count = 0;
+        SendWorkRequest request = first;
+        while (request != null && count < WorkRequestMemory.MAX_CHAIN && mayGo(count, request)) {
+            count++;
+            request = request.next();
+        }
+        return count;
     }
 
-    /** Posts as many as one call takes; gives the first that it did not post. */
-    private @Nullable SendWorkRequest postSome(SendWorkRequest first) {
-        int count = 0;
-        SendWorkRequest end = first;
-        while (end != null && count < WorkRequestMemory.MAX_CHAIN && !isForbidden(end)) {
-            requests.setSend(count, (int) sendsPosted + count, end);
-            count++;
-            end = end.next();
+    private boolean mayGo(int index, SendWorkRequest request) {
+        if (request.opcode() == WorkOpcode.RDMA_READ && !readsAllowed) {
+            withheldStatus = LOCAL_QP_OPERATION_ERROR;
+            return false;
         }
+        withheldStatus = LOCAL_PROTECTION_ERROR;
+        return requests.setSend(index, (int) sendsPosted + index, request);
+    }
+
+    /** Posts what is prepared; gives the first that was not taken. */
+    private @Nullable SendWorkRequest post(SendWorkRequest first, int count) {
         int taken = requests.postSends(count);
         SendWorkRequest request = first;
         for (int i = 0; i < taken && request != null; i++) {
@@ -271,7 +284,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         sendsPosted++;
     }
 
-    /** Keeps a READ that must fail and all behind it from the device, and what is posted in the error state. */
+    /** Keeps a request that must fail and all behind it from the device, and what is posted in the error state. */
     private void withhold(SendWorkRequest first) {
         if (withheldFrom < 0) {
             withheldFrom = sendsPosted;
@@ -292,7 +305,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         }
         WorkCompletionStatus status = WORK_REQUEST_FLUSHED;
         if (state != QueuePairState.ERROR) {
-            status = LOCAL_QP_OPERATION_ERROR;
+            status = withheldStatus;
             sendsCompleted = withheldFrom;
         }
         withheldFrom = -1;

@@ -1,51 +1,31 @@
 package org.nvmf4j.ibverbs;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.util.EnumMap;
 import java.util.Locale;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.VerbsException;
 
 /**
  * The functions of libibverbs and librdmacm that this module calls, and memory of theirs.
  *
- * <p>All set-up functions share one shape, six {@code long} arguments and a {@code long} result, and the three that run per work request
- * another; each further shape would cost the start of a program. That is right where integers and pointers alike are passed in registers
- * and a callee ignores those it has no parameter for, as on x86-64 Linux.
+ * <p>The three functions that run per work request are called without a detour: see {@link #fast}.
  */
 final class RdmaCore {
     /** All of memory: structs of the libraries are read by their address. */
     static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
-    private static final Linker LINKER = Linker.nativeLinker();
-    private static final long ERRNO_OFFSET =
-            Linker.Option.captureStateLayout().byteOffset(PathElement.groupElement("errno"));
-    private static final MethodHandle CALL = LINKER.downcallHandle(
-            FunctionDescriptor.of(
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG,
-                    ValueLayout.JAVA_LONG),
-            Linker.Option.captureCallState("errno"));
-    private static final MethodHandle FAST = LINKER.downcallHandle(FunctionDescriptor.of(
-            ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final MethodHandle FAST = Linker.nativeLinker()
+            .downcallHandle(FunctionDescriptor.of(
+                    ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
     private static volatile @Nullable RdmaCore loaded;
 
-    private final Map<Function, MemorySegment> functions = new EnumMap<>(Function.class);
+    private final Calls calls;
 
     /** In lower case the name in C; from which library. */
     enum Function {
@@ -55,6 +35,8 @@ final class RdmaCore {
         IBV_ALLOC_PD(true),
         IBV_DEALLOC_PD(true),
         IBV_REG_MR(true),
+        /** Since rdma-core 34. */
+        IBV_REG_DMABUF_MR(true),
         IBV_DEREG_MR(true),
         IBV_CREATE_COMP_CHANNEL(true),
         IBV_DESTROY_COMP_CHANNEL(true),
@@ -91,33 +73,34 @@ final class RdmaCore {
             this.ofVerbs = ofVerbs;
         }
 
+        boolean isOfVerbs() {
+            return ofVerbs;
+        }
+
+        /** Whether the libraries may lack it. */
+        boolean isOptional() {
+            return this == IBV_REG_DMABUF_MR;
+        }
+
         String symbol() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
-    private RdmaCore(String verbsLibrary, String managerLibrary) throws VerbsException {
-        SymbolLookup verbs = library(verbsLibrary, "libibverbs1");
-        SymbolLookup manager = library(managerLibrary, "librdmacm1");
-        for (Function function : Function.values()) {
-            String library = function.ofVerbs ? verbsLibrary : managerLibrary;
-            MemorySegment address = (function.ofVerbs ? verbs : manager)
-                    .find(function.symbol())
-                    .orElseThrow(() -> new VerbsException(library + " is too old: it has no " + function.symbol()
-                            + "; install rdma-core 22 or later"));
-            functions.put(function, address);
-        }
+    /** How functions of the libraries are called; tests have other libraries. */
+    interface Calls {
+        boolean has(Function function);
+
+        /**
+         * Calls a function with as many of the arguments as it has.
+         *
+         * @param errno where its error number goes
+         */
+        long call(Function function, int[] errno, long a, long b, long c, long d, long e, long f);
     }
 
-    private static SymbolLookup library(String name, String debianPackage) throws VerbsException {
-        try {
-            return SymbolLookup.libraryLookup(name, Arena.global());
-        } catch (IllegalArgumentException e) {
-            throw new VerbsException(
-                    name + " is not there: install rdma-core's libraries (Debian: apt-get install " + debianPackage
-                            + " librdmacm1 ibverbs-providers)",
-                    e);
-        }
+    RdmaCore(Calls calls) {
+        this.calls = calls;
     }
 
     /**
@@ -128,48 +111,40 @@ final class RdmaCore {
     static RdmaCore load() throws VerbsException {
         RdmaCore core = loaded;
         if (core == null) {
-            core = load("libibverbs.so.1", "librdmacm.so.1");
+            core = new RdmaCore(new Libraries("libibverbs.so.1", "librdmacm.so.1"));
             loaded = core;
         }
         return core;
     }
 
-    /** Loads libraries of other names; for tests. */
-    static RdmaCore load(String verbsLibrary, String managerLibrary) throws VerbsException {
-        String machine = System.getProperty("os.arch", "");
-        if (!machine.equals("amd64")) {
-            throw new VerbsException("the layout of libibverbs' structs is only known for Linux on x86-64, this is "
-                    + System.getProperty("os.name") + " on " + machine);
-        }
-        if (!DescriptorWaiter.problem().isEmpty()) {
-            throw new VerbsException(DescriptorWaiter.problem());
-        }
-        return new RdmaCore(verbsLibrary, managerLibrary);
+    /** Whether the libraries are new enough to have a function that not all have. */
+    boolean has(Function function) {
+        return calls.has(function);
     }
 
     /** Calls a function that gives a pointer, and NULL with errno where it fails. */
-    long pointer(Function function, long a, long b, long c, long d, long e) throws VerbsException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment errno = arena.allocate(Linker.Option.captureStateLayout());
-            long result = call(function, errno, a, b, c, d, e);
-            if (result == 0) {
-                throw failure(function, errno.get(ValueLayout.JAVA_INT, ERRNO_OFFSET));
-            }
-            return result;
+    long pointer(Function function, long a, long b, long c, long d, long e, long f) throws VerbsException {
+        int[] errno = new int[1];
+        long result = calls.call(function, errno, a, b, c, d, e, f);
+        if (result == 0) {
+            throw failure(function, errno[0]);
         }
+        return result;
+    }
+
+    long pointer(Function function, long a, long b, long c, long d, long e) throws VerbsException {
+        return pointer(function, a, b, c, d, e, 0);
     }
 
     long pointer(Function function, long a) throws VerbsException {
-        return pointer(function, a, 0, 0, 0, 0);
+        return pointer(function, a, 0, 0, 0, 0, 0);
     }
 
     /** Calls a function that gives 0 where it succeeds, and −1 with errno or an error number where it fails; gives that number. */
     int status(Function function, long a, long b, long c, long d) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment errno = arena.allocate(Linker.Option.captureStateLayout());
-            int result = (int) call(function, errno, a, b, c, d, 0);
-            return result == -1 ? errno.get(ValueLayout.JAVA_INT, ERRNO_OFFSET) : Math.abs(result);
-        }
+        int[] errno = new int[1];
+        int result = (int) calls.call(function, errno, a, b, c, d, 0, 0);
+        return result == -1 ? errno[0] : Math.abs(result);
     }
 
     /** The same, with an exception where it fails. */
@@ -201,15 +176,6 @@ final class RdmaCore {
         return new VerbsException(function.symbol() + ": " + SystemErrors.describe(errno) + remedy, errno);
     }
 
-    private long call(Function function, MemorySegment errno, long a, long b, long c, long d, long e) {
-        MemorySegment address = functions.get(function);
-        try {
-            return (long) CALL.invokeExact(address, errno, a, b, c, d, e, 0L);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
     /** Calls one of the functions in {@link Abi.IbvContext}, which need no errno. */
     static int fast(MemorySegment function, long a, long b, long c) {
         try {
@@ -219,7 +185,7 @@ final class RdmaCore {
         }
     }
 
-    private static RuntimeException unexpected(Throwable t) {
+    static RuntimeException unexpected(Throwable t) {
         if (t instanceof RuntimeException e) {
             return e;
         }

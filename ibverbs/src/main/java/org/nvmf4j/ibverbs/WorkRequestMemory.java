@@ -3,7 +3,9 @@ package org.nvmf4j.ibverbs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.SystemErrors;
+import org.nvmf4j.verbs.OnDemandMemory;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
@@ -30,9 +32,16 @@ final class WorkRequestMemory {
     private final MemorySegment sges;
     private final MemorySegment bad;
     private final long sgesPerRequest;
+    private final IbVerbsDomain domain;
+    private final int inlineBytes;
+    /** Where inline data that may vanish is copied to before the library copies it; made when it is needed. */
+    private @Nullable MemorySegment safe;
+
     private boolean refused;
 
-    WorkRequestMemory(long context, long queuePair, int key, int maxSge) {
+    WorkRequestMemory(long context, long queuePair, int key, int maxSge, IbVerbsDomain domain, int inlineBytes) {
+        this.domain = domain;
+        this.inlineBytes = inlineBytes;
         sendFunction = RdmaCore.functionAt(context + Abi.IbvContext.OPS__POST_SEND);
         receiveFunction = RdmaCore.functionAt(context + Abi.IbvContext.OPS__POST_RECV);
         this.queuePair = queuePair;
@@ -71,16 +80,44 @@ final class WorkRequestMemory {
                 receives.address() + receiveAt(index + 1));
     }
 
-    void setSend(int index, int position, SendWorkRequest request) {
+    /** Fills one in; false if it was to go inline, and its memory is gone. */
+    boolean setSend(int index, int position, SendWorkRequest request) {
         long at = sendAt(index);
         int flags = (request.signaled() ? SEND_SIGNALED : 0) | (request.inline() ? SEND_INLINE : 0);
+        int sgeCount = 1;
+        if (!request.inline() || !domain.mayVanish(request)) {
+            sgeCount = setSges(index, request);
+        } else if (!setSafeCopy(index, request)) {
+            return false;
+        }
         sends.set(ValueLayout.JAVA_LONG, at + Abi.IbvSendWr.WR_ID, QueuePairTable.sendId(key, position));
-        sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.NUM_SGE, setSges(index, request));
+        sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.NUM_SGE, sgeCount);
         sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.OPCODE, code(request.opcode()));
         sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.SEND_FLAGS, flags);
         sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.INVALIDATE_RKEY, request.invalidateRkey());
         sends.set(ValueLayout.JAVA_LONG, at + Abi.IbvSendWr.WR__RDMA__REMOTE_ADDR, request.remoteAddress());
         sends.set(ValueLayout.JAVA_INT, at + Abi.IbvSendWr.WR__RDMA__RKEY, request.rkey());
+        return true;
+    }
+
+    /** Memory that vanishes while the library copies it would end the process. */
+    private boolean setSafeCopy(int index, SendWorkRequest request) {
+        MemorySegment copies = safe;
+        if (copies == null) {
+            copies = Arena.ofAuto().allocate((long) MAX_CHAIN * inlineBytes);
+            safe = copies;
+        }
+        long start = (long) index * inlineBytes;
+        long end = start;
+        for (int i = 0; i < request.sgeCount(); i++) {
+            int length = request.sgeLength(i);
+            if (!OnDemandMemory.copy(request.sgeSegment(i), request.sgeOffset(i), copies, end, length)) {
+                return false;
+            }
+            end += length;
+        }
+        setSge(index * sgesPerRequest, copies.address() + start, (int) (end - start), 0);
+        return true;
     }
 
     void setReceive(int index, ReceiveWorkRequest request) {
@@ -97,14 +134,18 @@ final class WorkRequestMemory {
             int length = request.sgeLength(i);
             if (length != 0) {
                 long address = request.sgeSegment(i).address() + request.sgeOffset(i);
-                sges.set(ValueLayout.JAVA_LONG, at + Abi.IbvSge.ADDR, address);
-                sges.set(ValueLayout.JAVA_INT, at + Abi.IbvSge.LENGTH, length);
-                sges.set(ValueLayout.JAVA_INT, at + Abi.IbvSge.LKEY, request.sgeLkey(i));
+                setSge(at, address, length, request.sgeLkey(i));
                 at += Abi.IbvSge.SIZE;
                 count++;
             }
         }
         return count;
+    }
+
+    private void setSge(long at, long address, int length, int lkey) {
+        sges.set(ValueLayout.JAVA_LONG, at + Abi.IbvSge.ADDR, address);
+        sges.set(ValueLayout.JAVA_INT, at + Abi.IbvSge.LENGTH, length);
+        sges.set(ValueLayout.JAVA_INT, at + Abi.IbvSge.LKEY, lkey);
     }
 
     /** {@code enum ibv_wr_opcode}. */

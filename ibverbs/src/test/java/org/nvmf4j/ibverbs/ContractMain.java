@@ -12,7 +12,7 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs {@link RdmaContractTest}, or the methods of it that are named, where there is no Maven: in the guest of {@code interop/}. In the end
+ * Runs {@link RdmaContractTest}, or the methods of it that are named, as in {@code name(java.nio.file.Path)}, where there is no Maven: in the guest of {@code interop/}. In the end
  * nothing may be left of what was made on the devices.
  */
 final class ContractMain {
@@ -24,7 +24,7 @@ final class ContractMain {
             request.selectors(DiscoverySelectors.selectClass(RdmaContractTest.class));
         }
         for (String method : methods) {
-            request.selectors(DiscoverySelectors.selectMethod(RdmaContractTest.class, method));
+            request.selectors(DiscoverySelectors.selectMethod(RdmaContractTest.class.getName() + "#" + method));
         }
         LauncherDiscoveryRequest plan = request.build();
         Listener listener = new Listener(System.out);

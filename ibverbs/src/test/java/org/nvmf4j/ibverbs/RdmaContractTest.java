@@ -57,8 +57,8 @@ class RdmaContractTest extends ProviderContractTest {
     }
 
     @Override
-    public boolean registersOnDemand() {
-        return false;
+    public boolean pinsMemory() {
+        return true;
     }
 
     /** A device does that with memory windows only, which need a queue pair. */

@@ -27,7 +27,7 @@ class RdmaCoreTest {
 
     private static void assertOneLine(String verbs, String manager, String... parts) {
         Assumptions.assumeTrue(System.getProperty("os.arch").equals("amd64"), "the provider is for x86-64");
-        assertThatThrownBy(() -> RdmaCore.load(verbs, manager))
+        assertThatThrownBy(() -> new Libraries(verbs, manager))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageNotContaining("\n")
                 .hasMessageContainingAll(parts);

@@ -11,8 +11,8 @@ public enum AccessFlag {
     /** The peer may read by RDMA READ. */
     REMOTE_READ,
     /**
-     * The memory may be taken away while it is registered; work requests on it then fail instead of the process. A software provider
-     * pays for it with one more copy of what it sends.
+     * The memory may be taken away while it is registered; work requests on it then fail instead of the process, or go on with what the
+     * device has pinned. A software provider pays for it with one more copy of what it sends; a device refuses what the kernel cannot pin.
      */
     ON_DEMAND
 }

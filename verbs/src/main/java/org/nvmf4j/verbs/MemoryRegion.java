@@ -31,6 +31,7 @@ public interface MemoryRegion extends AutoCloseable {
      * invalidated it.
      *
      * @return the new rkey
+     * @throws IllegalStateException if the region grants no remote right, or the device cannot do that to a dma-buf
      */
     int renewRkey();
 

@@ -12,7 +12,7 @@ public interface ProtectionDomain extends AutoCloseable {
      * @param memory native memory, at least one byte, that stays alive until the region is closed
      * @param access rights beyond local reading
      * @throws IllegalArgumentException if the memory is on the heap or the rights contradict each other
-     * @throws VerbsException if the device has no more room
+     * @throws VerbsException if the device has no more room, or cannot reach such memory
      */
     MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException;
 
@@ -24,7 +24,7 @@ public interface ProtectionDomain extends AutoCloseable {
      * @param fd open for reading and writing; stays the caller's, who may close it at once
      * @param offsetBytes where the region begins in it, a multiple of the page size
      * @throws IllegalArgumentException if the offset or length cannot be, or the rights contradict each other
-     * @throws VerbsException if this provider registers none, or the system does not map it
+     * @throws VerbsException if this provider or its driver registers none, or the system does not map it
      */
     default MemoryRegion registerDmaBuf(int fd, long offsetBytes, long lengthBytes, Set<AccessFlag> access)
             throws VerbsException {

@@ -25,7 +25,7 @@ interface ContractSetup {
 
     boolean registersDmaBuf();
 
-    boolean registersOnDemand();
+    boolean pinsMemory();
 
     boolean invalidatesRegions();
 

@@ -67,10 +67,10 @@ public abstract class ProviderContractTest
         return false;
     }
 
-    /** Whether this provider registers memory that may vanish; the others refuse. */
+    /** Whether the device keeps what is registered where it is, so that it goes on with memory that the CPU has lost. */
     @Override
-    public boolean registersOnDemand() {
-        return true;
+    public boolean pinsMemory() {
+        return false;
     }
 
     /** Whether a message can make a region's rkey invalid; elsewhere it fails. */
