@@ -3,100 +3,104 @@ package org.nvmf4j.ibverbs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
-import org.nvmf4j.linux.DescriptorWaiter;
-import org.nvmf4j.linux.LinuxException;
 import org.nvmf4j.verbs.VerbsException;
 
 /**
  * Takes the asynchronous events of one {@code ibv_context}: queue pairs that failed without a completion, completion queues that
- * overflowed. librdmacm opens one context per physical device for the whole process, so all devices that are open on it are told.
+ * overflowed, ports that went down or came up, the end of the device. librdmacm opens one context per physical device for the whole
+ * process, so all devices that are open on it are told.
  */
 final class AsyncEvents {
     private static final System.Logger LOG = System.getLogger(AsyncEvents.class.getName());
     private static final Map<Long, AsyncEvents> BY_CONTEXT = new HashMap<>();
-    private static final int EVENT_CQ_ERR = 0;
-    private static final int EVENT_QP_FATAL = 1;
-    private static final int EVENT_QP_REQ_ERR = 2;
-    private static final int EVENT_QP_ACCESS_ERR = 3;
-    private static final int EVENT_DEVICE_FATAL = 8;
-    private static final int EVENT_PORT_ERR = 10;
+    /** {@code enum ibv_event_type}. */
+    static final int CQ_ERR = 0;
+
+    static final int QP_FATAL = 1;
+    static final int QP_REQ_ERR = 2;
+    static final int QP_ACCESS_ERR = 3;
+    static final int DEVICE_FATAL = 8;
+    static final int PORT_ACTIVE = 9;
+    static final int PORT_ERR = 10;
+    static final int GID_CHANGE = 18;
 
     private final RdmaCore core;
     private final long context;
-    private final DescriptorWaiter waiter;
+    private final String deviceName;
     private final List<IbVerbsDevice> devices = new CopyOnWriteArrayList<>();
-    private volatile boolean stopping;
+    private final MemorySegment event = Arena.ofAuto().allocate(Abi.IbvAsyncEvent.SIZE, 8);
+    /** Belongs to the thread. */
+    private final Set<Integer> portsDown = new HashSet<>();
 
-    private AsyncEvents(RdmaCore core, long context) throws VerbsException {
+    private final EventReader reader;
+
+    private AsyncEvents(RdmaCore core, IbVerbsDevice first) throws VerbsException {
         this.core = core;
-        this.context = context;
-        try {
-            int fd = RdmaCore.intAt(context + Abi.IbvContext.ASYNC_FD);
-            DescriptorWaiter.setNonBlocking(fd);
-            waiter = new DescriptorWaiter(fd);
-        } catch (LinuxException e) {
-            throw new VerbsException("cannot wait for device events: " + e.getMessage(), e);
-        }
-        Thread.ofPlatform().daemon().name("nvmf4j-ibverbs-events").start(this::run);
+        context = first.context();
+        deviceName = first.name();
+        devices.add(first);
+        reader = new EventReader("device events", RdmaCore.intAt(context + Abi.IbvContext.ASYNC_FD), this::takeOne);
     }
 
     static synchronized void add(RdmaCore core, IbVerbsDevice device) throws VerbsException {
         AsyncEvents events = BY_CONTEXT.get(device.context());
         if (events == null) {
-            events = new AsyncEvents(core, device.context());
-            BY_CONTEXT.put(device.context(), events);
+            BY_CONTEXT.put(device.context(), new AsyncEvents(core, device));
+        } else {
+            events.devices.add(device);
         }
-        events.devices.add(device);
     }
 
+    /** No event comes any more when this returns, and no call uses the context if the device was the last one on it. */
     static synchronized void remove(IbVerbsDevice device) {
         AsyncEvents events = BY_CONTEXT.get(device.context());
         if (events != null && events.devices.remove(device) && events.devices.isEmpty()) {
             BY_CONTEXT.remove(device.context());
-            events.stopping = true;
-            events.waiter.wake();
-        }
-    }
-
-    private void run() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment event = arena.allocate(Abi.IbvAsyncEvent.SIZE, 8);
-            while (!stopping) {
-                waiter.await(-1);
-                while (!stopping && core.status(Function.IBV_GET_ASYNC_EVENT, context, event.address(), 0, 0) == 0) {
-                    take(event.address());
-                }
-            }
-        } catch (LinuxException e) {
-            LOG.log(System.Logger.Level.ERROR, "no device events any more: " + e.getMessage(), e);
-        } finally {
-            waiter.close();
+            events.reader.close();
         }
     }
 
     /** Acknowledged only when copied: destroying what it is about waits for that. */
-    private void take(long event) {
-        int type = RdmaCore.intAt(event + Abi.IbvAsyncEvent.EVENT_TYPE);
-        long element = RdmaCore.longAt(event + Abi.IbvAsyncEvent.ELEMENT);
-        boolean ofQueuePair = type == EVENT_QP_FATAL || type == EVENT_QP_REQ_ERR || type == EVENT_QP_ACCESS_ERR;
+    private boolean takeOne() {
+        long at = event.address();
+        if (core.status(Function.IBV_GET_ASYNC_EVENT, context, at, 0, 0) != 0) {
+            return false;
+        }
+        int type = RdmaCore.intAt(at + Abi.IbvAsyncEvent.EVENT_TYPE);
+        long element = RdmaCore.longAt(at + Abi.IbvAsyncEvent.ELEMENT);
+        boolean ofQueuePair = type == QP_FATAL || type == QP_REQ_ERR || type == QP_ACCESS_ERR;
         int number = ofQueuePair ? RdmaCore.intAt(element + Abi.IbvQp.QP_NUM) : 0;
-        var _ = core.status(Function.IBV_ACK_ASYNC_EVENT, event, 0, 0, 0);
-        for (IbVerbsDevice device : devices) {
-            if (ofQueuePair) {
-                device.onQueuePairFatal(number);
-            } else if (type == EVENT_CQ_ERR) {
-                device.onQueueOverflow(element);
+        var _ = core.status(Function.IBV_ACK_ASYNC_EVENT, at, 0, 0, 0);
+        switch (type) {
+            case QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR -> devices.forEach(device -> device.onQueuePairFatal(number));
+            case CQ_ERR -> devices.forEach(device -> device.onQueueOverflow(element));
+            case DEVICE_FATAL -> devices.forEach(IbVerbsDevice::onRemoved);
+            case PORT_ACTIVE -> onPort((int) element, true);
+            case PORT_ERR -> onPort((int) element, false);
+            case GID_CHANGE ->
+                LOG.log(System.Logger.Level.DEBUG, "the addresses of RDMA device " + deviceName + " have changed");
+            default -> {
+                // Nothing that changes what is done here.
             }
         }
-        if (type == EVENT_DEVICE_FATAL || type == EVENT_PORT_ERR) {
-            String what = type == EVENT_PORT_ERR ? "the port went down" : "the device failed";
+        return true;
+    }
+
+    private void onPort(int port, boolean up) {
+        String which = "port " + port + " of RDMA device " + deviceName;
+        if (up && portsDown.remove(port)) {
+            LOG.log(System.Logger.Level.INFO, which + " is up again");
+        } else if (!up && portsDown.add(port)) {
             LOG.log(
                     System.Logger.Level.WARNING,
-                    devices.isEmpty() ? what : devices.getFirst().name() + ": " + what);
+                    which
+                            + " is down: connections on it end unless it comes up soon; look at its link (rdma link, ip link)");
         }
     }
 }

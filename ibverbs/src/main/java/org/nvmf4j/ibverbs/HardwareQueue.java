@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.spi.CompletionRing;
@@ -103,7 +104,9 @@ final class HardwareQueue {
     /** Has the next completion make an event. */
     void askForEvent() {
         int result = RdmaCore.fast(notifyFunction, queue, 0, 0);
-        if (result != 0) {
+        if (Math.abs(result) == SystemErrors.EIO) {
+            vector.device().onRemoved(); // this wakes the lane
+        } else if (result != 0) {
             throw new IllegalStateException("ibv_req_notify_cq: errno " + Math.abs(result));
         }
     }

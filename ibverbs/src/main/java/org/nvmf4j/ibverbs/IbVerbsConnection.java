@@ -16,6 +16,7 @@ import org.nvmf4j.verbs.spi.VectorTimers;
  * is on the queue pair's lane.
  */
 final class IbVerbsConnection implements Connection {
+    private static final System.Logger LOG = System.getLogger(IbVerbsConnection.class.getName());
     /** Private data that a REQ, a REP and a REJ carry. */
     static final int REQUEST_BYTES = 56;
 
@@ -159,11 +160,14 @@ final class IbVerbsConnection implements Connection {
             case ADDR_ERROR -> onNotConnected("no way to " + peer() + ": " + event.reason());
             case ROUTE_ERROR -> onNotConnected("no route to " + peer() + ": " + event.reason());
             case UNREACHABLE, CONNECT_ERROR -> onNotConnected("no answer from " + peer() + ": " + event.reason());
-            case DEVICE_REMOVAL -> {
-                queuePair.toError();
-                tellEnd("the RDMA device was removed");
-            }
-            case CONNECT_REQUEST, MULTICAST_JOIN, MULTICAST_ERROR, ADDR_CHANGE, TIMEWAIT_EXIT -> {
+            case DEVICE_REMOVAL -> vector.device().onRemoved();
+            case ADDR_CHANGE ->
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        "the interface of RDMA device " + vector.device().name()
+                                + " has another hardware address: the connection with " + peer()
+                                + " goes on as it was; if nothing gets through any more, connect again");
+            case CONNECT_REQUEST, MULTICAST_JOIN, MULTICAST_ERROR, TIMEWAIT_EXIT -> {
                 // Nothing that changes a connection.
             }
         }
@@ -268,6 +272,11 @@ final class IbVerbsConnection implements Connection {
             id.disconnect(); // this is what answers the peer
         }
         tellEnd("the peer went away before the connection was established");
+    }
+
+    /** The device is gone, and the queue pair has ended. */
+    void onRemoved() {
+        tellEnd(IbVerbsDevice.REMOVED);
     }
 
     private void onNotConnected(String why) {

@@ -36,13 +36,14 @@ import org.nvmf4j.verbs.spi.QueuePairChecks;
  */
 final class IbVerbsDevice implements ProviderDevice {
     private static final System.Logger LOG = System.getLogger(IbVerbsDevice.class.getName());
+    static final String REMOVED = "the device was removed";
+
     private static final int MAX_VECTORS = 256;
     /** A work request's list is copied element by element: longer ones are no use. */
     private static final int MAX_SGE = 256;
 
     private static final int MAX_READ_REQUESTS = 255;
     private static final int PORT_ACTIVE = 4;
-    private static final int BACKLOG = 1024;
 
     private final RdmaCore core;
     private final EventThread events;
@@ -54,6 +55,7 @@ final class IbVerbsDevice implements ProviderDevice {
     private final IbVerbsVector[] vectors;
     private final Set<IbVerbsDomain> domains = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final AtomicBoolean removed = new AtomicBoolean();
 
     IbVerbsDevice(RdmaCore core, InetAddress local, DeviceOptions options) throws VerbsException {
         this.core = core;
@@ -70,7 +72,9 @@ final class IbVerbsDevice implements ProviderDevice {
             for (; made < all.length; made++) {
                 all[made] = new IbVerbsVector(this, core, made);
             }
+            vectors = all;
             AsyncEvents.add(core, this);
+            binding.receiver(this::onBindingEvent);
         } catch (VerbsException | RuntimeException e) {
             for (int i = 0; i < made; i++) {
                 all[i].shutDown();
@@ -78,7 +82,6 @@ final class IbVerbsDevice implements ProviderDevice {
             events.close();
             throw e;
         }
-        vectors = all;
     }
 
     /** An id at a local address of a device. */
@@ -230,26 +233,57 @@ final class IbVerbsDevice implements ProviderDevice {
     public Listener listen(int port, Consumer<? super ProviderConnectionRequest> handler) throws VerbsException {
         checkOpen();
         DeviceChecks.listeningPort(port);
-        CmId id = null;
         try {
-            id = bind(core, events, attributes.localAddress(), port);
-            PortListener listener = new PortListener(id, id.localAddress(), handler);
-            id.receiver(listener::onRequest);
-            id.listen(BACKLOG);
-            return listener;
+            return new IbVerbsListener(this, port, handler);
         } catch (VerbsException e) {
-            if (id != null) {
-                id.destroy();
-            }
-            if (e.errno() == SystemErrors.EADDRINUSE) {
-                throw DeviceChecks.portTaken(attributes.localAddress(), port, e.errno());
-            }
-            throw e;
+            throw e.errno() == SystemErrors.EADDRINUSE
+                    ? DeviceChecks.portTaken(attributes.localAddress(), port, e.errno())
+                    : e;
         }
+    }
+
+    /** An id at a port of this device; 0 for any. */
+    CmId bind(int listeningPort) throws VerbsException {
+        return bind(core, events, attributes.localAddress(), listeningPort);
+    }
+
+    /** The id that a connection request has brought. */
+    CmId idOf(CmEvent request) {
+        return CmId.of(core, events, request.id());
     }
 
     void checkOpen() throws VerbsException {
         DeviceChecks.open(closed.get());
+        if (removed.get()) {
+            throw new VerbsException(
+                    REMOVED + ": RDMA device " + name + " has failed or is gone, open it anew when it is back");
+        }
+    }
+
+    boolean isRemoved() {
+        return removed.get();
+    }
+
+    /**
+     * The device is gone, or will do nothing more: everything on it ends, each on its lane. From any thread, as often as somebody finds
+     * out.
+     */
+    void onRemoved() {
+        if (removed.compareAndSet(false, true)) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "RDMA device " + name
+                            + " was removed or has failed: its connections end; start again when it is back");
+            for (IbVerbsVector vector : vectors) {
+                vector.send(vector::onRemoved);
+            }
+        }
+    }
+
+    private void onBindingEvent(CmEvent event) {
+        if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
+            onRemoved();
+        }
     }
 
     /** From the thread of device events. */
@@ -268,7 +302,7 @@ final class IbVerbsDevice implements ProviderDevice {
 
     /** Notes a failure that nobody can do anything about. */
     void warn(Function function, int errno) {
-        if (errno != 0) {
+        if (errno != 0 && !removed.get()) {
             LOG.log(
                     System.Logger.Level.WARNING,
                     "{0}: {1}: {2}",
@@ -288,45 +322,6 @@ final class IbVerbsDevice implements ProviderDevice {
             }
             List.copyOf(domains).forEach(IbVerbsDomain::close);
             events.close();
-        }
-    }
-
-    private final class PortListener implements Listener {
-        private final CmId id;
-        private final InetSocketAddress local;
-        private final Consumer<? super ProviderConnectionRequest> handler;
-
-        PortListener(CmId id, InetSocketAddress local, Consumer<? super ProviderConnectionRequest> handler) {
-            this.id = id;
-            this.local = local;
-            this.handler = handler;
-        }
-
-        /** On the event thread. */
-        void onRequest(CmEvent event) {
-            if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
-                return;
-            }
-            CmId asking = CmId.of(core, events, event.id());
-            try {
-                IbVerbsConnectionRequest request =
-                        new IbVerbsConnectionRequest(IbVerbsDevice.this, asking, event.said());
-                if (!vectors[0].send(() -> handler.accept(request))) {
-                    asking.destroy();
-                }
-            } catch (VerbsException e) {
-                asking.destroy();
-            }
-        }
-
-        @Override
-        public InetSocketAddress localAddress() {
-            return local;
-        }
-
-        @Override
-        public void close() {
-            id.destroy();
         }
     }
 }

@@ -407,6 +407,17 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         }
     }
 
+    /** The device is gone and tells no more what became of what it has: all of it is flushed. */
+    void abandon() {
+        toError();
+        withheldFrom = -1;
+        while (sendsCompleted < sendsPosted) {
+            completeSend(sendsCompleted, WORK_REQUEST_FLUSHED, 0);
+        }
+        receivesGiven = receivesCompleted;
+        flushReceives();
+    }
+
     @Override
     public void close() {
         if (state == QueuePairState.DESTROYED) {

@@ -143,7 +143,7 @@ final class IbVerbsVector implements CompletionVector {
             return;
         }
         try {
-            for (int i = 0; i < queues.size(); i++) {
+            for (int i = 0; i < queues.size() && !device.isRemoved(); i++) {
                 queues.get(i).askForEvent();
             }
             // What completed before an event was asked for makes none.
@@ -204,6 +204,12 @@ final class IbVerbsVector implements CompletionVector {
                 queuePairs.failAllOn(queues.get(i));
             }
         }
+    }
+
+    /** The device is gone; on this lane. */
+    void onRemoved() {
+        queuePairs.abandonAll();
+        List.copyOf(connections).forEach(IbVerbsConnection::onRemoved);
     }
 
     /** A queue pair that the device gave up, by its number; on this lane. */

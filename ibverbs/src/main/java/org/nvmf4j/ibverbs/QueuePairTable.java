@@ -91,6 +91,10 @@ final class QueuePairTable {
         all().forEach(IbVerbsQueuePair::close);
     }
 
+    void abandonAll() {
+        all().forEach(IbVerbsQueuePair::abandon);
+    }
+
     void failAllOn(HardwareQueue queue) {
         for (IbVerbsQueuePair pair : all()) {
             if (pair.uses(queue) && pair.state() != QueuePairState.ERROR) {

@@ -164,15 +164,24 @@ final class WorkRequestMemory {
         sends.set(ValueLayout.JAVA_LONG, sendAt(count - 1) + Abi.IbvSendWr.NEXT, 0);
         int result = Math.abs(RdmaCore.fast(sendFunction, queuePair, sends.address(), bad.address()));
         linkSend(count - 1);
-        refused = result != 0;
-        if (result == 0) {
+        refused = result == VerbsException.ENOMEM;
+        if (result == 0 || isGone(result)) {
             return count;
         }
         int taken = (int) ((bad.get(ValueLayout.JAVA_LONG, 0) - sends.address()) / Abi.IbvSendWr.SIZE);
-        if (result != VerbsException.ENOMEM) {
+        if (!refused) {
             throw new IllegalStateException("ibv_post_send: " + SystemErrors.describe(result));
         }
         return Math.clamp(taken, 0, count);
+    }
+
+    /** What a driver says when its device is gone. What is posted then counts as taken, and is flushed with all the rest. */
+    private boolean isGone(int errno) {
+        if (errno == SystemErrors.EIO) {
+            domain.device().onRemoved();
+            return true;
+        }
+        return false;
     }
 
     boolean isRefused() {
@@ -183,7 +192,7 @@ final class WorkRequestMemory {
         receives.set(ValueLayout.JAVA_LONG, receiveAt(count - 1) + Abi.IbvRecvWr.NEXT, 0);
         int result = Math.abs(RdmaCore.fast(receiveFunction, queuePair, receives.address(), bad.address()));
         linkReceive(count - 1);
-        if (result != 0) {
+        if (result != 0 && !isGone(result)) {
             throw new IllegalStateException("ibv_post_recv: " + SystemErrors.describe(result));
         }
     }

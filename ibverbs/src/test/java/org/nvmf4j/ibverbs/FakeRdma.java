@@ -48,6 +48,8 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     final List<byte[]> posted = new ArrayList<>();
 
     int portState = PORT_ACTIVE;
+    /** Whether anybody answers who is asked for. */
+    boolean answers = true;
     /** What {@code ibv_post_send} and {@code ibv_req_notify_cq} give. */
     int fastResult;
 
@@ -181,7 +183,9 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
             case RDMA_RESOLVE_ADDR -> {
                 bind(a, b, Abi.RdmaCmId.ROUTE__ADDR__SRC_ADDR);
                 bind(a, c, Abi.RdmaCmId.ROUTE__ADDR__DST_ADDR);
-                happens(CmEvent.Type.ADDR_RESOLVED, a, 0);
+                if (answers) {
+                    happens(CmEvent.Type.ADDR_RESOLVED, a, 0);
+                }
             }
             case RDMA_RESOLVE_ROUTE -> happens(CmEvent.Type.ROUTE_RESOLVED, a, 0);
             case RDMA_CONNECT -> happens(CmEvent.Type.CONNECT_RESPONSE, a, 0);
