@@ -43,9 +43,10 @@ import picocli.CommandLine.Spec;
             "",
             "Each round runs every arm once, on a connection of its own, in random order;",
             "the first arm is what the others are compared with. Without --traddr the target",
-            "is a process of its own with a null namespace, on loopback. A run takes",
-            "--runtime, here 200 ms by default, after a --ramp_time of 50 ms: many short rounds",
-            "bear more than a few long ones where the machine changes its pace. For example:",
+            "is a process of its own with a null namespace, on loopback or, with --provider ibverbs,",
+            "on the same device. A run takes --runtime, here 200 ms by default, after a --ramp_time",
+            "of 50 ms: many short rounds bear more than a few long ones where the machine changes",
+            "its pace. For example:",
             "",
             "  nvmf bench compare",
             "  nvmf bench compare --bs 128k --a \"--iodepth 4\" --b \"--iodepth 8\""
@@ -123,8 +124,8 @@ final class CompareCommand implements Callable<Integer> {
     @Mixin
     private WorkloadMixin work;
 
+    /** What is given is parsed again for each arm, see {@link ArmOptions}. */
     @Mixin
-    @SuppressWarnings("UnusedVariable") // what is given is parsed again for each arm, see ArmOptions
     private HostMixin host;
 
     @Spec
@@ -151,7 +152,7 @@ final class CompareCommand implements Callable<Integer> {
                     compare(named, plan, peer, folder, interrupt);
                     return;
                 }
-                try (TargetProcess target = TargetProcess.start(OWN_NQN, OWN_NAMESPACE)) {
+                try (TargetProcess target = TargetProcess.start(host.device, OWN_NQN, OWN_NAMESPACE)) {
                     Peer own =
                             new Peer(target.address(), OWN_NQN, 1, "a process of its own, namespace " + OWN_NAMESPACE);
                     compare(named, plan, own, folder, interrupt);

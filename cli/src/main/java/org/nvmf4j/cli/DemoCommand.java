@@ -68,7 +68,7 @@ final class DemoCommand implements Callable<Integer> {
             try (FileChannel image = FileChannel.open(disk, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
                 image.write(ByteBuffer.wrap(new byte[1]), fileBytes - 1);
             }
-            try (TargetProcess target = TargetProcess.start(NQN, "file:" + disk, "null:8G")) {
+            try (TargetProcess target = TargetProcess.start(new DeviceMixin(), NQN, "file:" + disk, "null:8G")) {
                 out.println("target   process " + target.pid() + ", " + target.ready());
                 copyAndCompare(target.address(), folder, fileBytes, out);
                 measure(target.address(), out);

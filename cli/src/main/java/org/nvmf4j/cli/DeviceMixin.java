@@ -9,8 +9,10 @@ import picocli.CommandLine.Option;
 
 /** Options of the RDMA device, for every command that uses one. */
 final class DeviceMixin {
+    static final String PROVIDER_OPTION = "--provider";
+
     @Option(
-            names = "--provider",
+            names = PROVIDER_OPTION,
             paramLabel = "NAME",
             defaultValue = Device.ANY_PROVIDER,
             description =

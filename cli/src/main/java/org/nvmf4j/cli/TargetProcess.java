@@ -3,20 +3,29 @@ package org.nvmf4j.cli;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.nvmf4j.host.HostException;
 import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.AddressText;
+import org.nvmf4j.verbs.Device;
+import org.nvmf4j.verbs.DeviceOptions;
 
-/** An {@code nvmf serve} in a process of its own, on a loopback address that was free. */
+/** An {@code nvmf serve} in a process of its own, on a loopback address that was free or on a device of the kernel. */
 final class TargetProcess implements AutoCloseable {
     private static final int ATTEMPTS = 5;
+    /** On an address that others use too: below the ports that the kernel gives out by itself. */
+    private static final int FIRST_PORT = 20_000;
+
+    private static final int LAST_PORT = 30_000;
 
     private final Process process;
     private final InetSocketAddress address;
@@ -28,14 +37,18 @@ final class TargetProcess implements AutoCloseable {
         this.ready = ready;
     }
 
-    /** Starts it and waits until hosts can connect. */
-    static TargetProcess start(String nqn, String... namespaces) throws IOException {
+    /**
+     * Starts it and waits until hosts can connect.
+     *
+     * @param device its device must be able to talk to one of these options
+     */
+    static TargetProcess start(DeviceMixin device, String nqn, String... namespaces) throws IOException {
         String answer = "";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            InetSocketAddress address = new InetSocketAddress(
-                    NetworkRoutes.randomLoopbackAddress(ThreadLocalRandom.current()), Addresses.DEFAULT_PORT);
+            InetSocketAddress address = addressOn(device);
             List<String> command = javaCommand();
             command.addAll(List.of("serve", "--listen", AddressText.of(address), "--nqn", nqn));
+            command.addAll(List.of(DeviceMixin.PROVIDER_OPTION, device.provider));
             for (String namespace : namespaces) {
                 command.addAll(List.of("--ns", namespace));
             }
@@ -54,6 +67,26 @@ final class TargetProcess implements AutoCloseable {
             stop(process);
         }
         throw new HostException("the target process did not start: " + answer);
+    }
+
+    /** A loopback address if the provider serves those, else one of this machine's. */
+    private static InetSocketAddress addressOn(DeviceMixin device) throws IOException {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        InetAddress loopback = NetworkRoutes.randomLoopbackAddress(random);
+        if (canListen(device, loopback)) {
+            return new InetSocketAddress(loopback, Addresses.DEFAULT_PORT);
+        }
+        InetAddress own = NetworkRoutes.localAddresses().stream()
+                .filter(address -> !address.isLinkLocalAddress() && canListen(device, address))
+                .min(Comparator.comparing(Inet6Address.class::isInstance))
+                .orElseThrow(() -> new IOException("no address of this machine is on "
+                        + (device.deviceName == null ? "a device of provider " + device.provider : device.deviceName)
+                        + ": see nvmf devices and ip address, or name a target with --traddr"));
+        return new InetSocketAddress(own, random.nextInt(FIRST_PORT, LAST_PORT));
+    }
+
+    private static boolean canListen(DeviceMixin device, InetAddress address) {
+        return Device.canOpen(device.provider, DeviceOptions.at(address).withDeviceName(device.deviceName));
     }
 
     /** This program once more, as it was started itself. */

@@ -48,6 +48,14 @@ public final class Device implements AutoCloseable {
         return provider(providerName, options).deviceName(options);
     }
 
+    /** Whether there is a provider of that name, or any, that can serve the addresses and the device which the options name. */
+    public static boolean canOpen(String providerName, DeviceOptions options) {
+        return providers().stream()
+                .filter(candidate ->
+                        providerName.equals(ANY_PROVIDER) || candidate.name().equals(providerName))
+                .anyMatch(candidate -> candidate.canOpen(options));
+    }
+
     private static VerbsProvider provider(String providerName, DeviceOptions options) throws VerbsException {
         List<VerbsProvider> all = providers();
         boolean any = providerName.equals(ANY_PROVIDER);
