@@ -1,60 +1,75 @@
 # shellcheck shell=bash
-# Our provider over libibverbs and librdmacm, in the guest on rdma_rxe.
+# Our provider over libibverbs and librdmacm, in a guest of its own on rdma_rxe; the kernel's host and target are in the other guest.
 
-rdma_contract() {
-    local build=/top/ibverbs/build rc
-    GUEST_ENV="NVMF4J_RDMA_ADDRESS=$GUEST NVMF4J_RDMA_NOBODY=$NET4.99" GUEST_TIMEOUT=900 \
-        guest_java "$build/classes $build/test-classes $build/test-lib/*.jar" org.nvmf4j.ibverbs.ContractMain > "$OUT/contract.log" 2>&1
-    rc=$?
+# test_inside CLASS : all its tests
+test_inside() {
+    local rc=0
+    GUEST_TIMEOUT=900 inside test "$1" > "$OUT/test.log" 2>&1 || rc=$?
     [ "$rc" != 77 ] || { log "skip  the emulator crashed the JVM three times"; return 0; }
-    grep -v -E '^(SUCCESSFUL|ABORTED|SKIPPED|    Assumption)' "$OUT/contract.log"
+    grep -v -E '^(SUCCESSFUL|ABORTED|SKIPPED|    Assumption)' "$OUT/test.log"
     return "$rc"
 }
-# nothing_left : no program in the guest holds anything of its devices (what the kernel holds has no pid)
+two_guests() {
+    check "a second guest for our programs" jvm_guest_up
+    check "MTU 1500 on all ends" set_mtu 1500
+}
 nothing_left() {
-    guest 'for i in $(seq 50); do
-            left=$(for k in qp cq mr pd cm_id; do rdma resource show $k; done | grep " pid ") || exit 0
-            sleep 0.2
-        done
-        echo "$left"; exit 1'
+    check "no warning in the log of the kernel's guest" quiet_dmesg guest
+    check "no warning in the log of our guest" quiet_dmesg jvm
+    check "rdma resource show is as before in both guests" resources_are "$1"
 }
 
 case_ibverbs_contract() {
-    check "the tests are built" sh -c "cd '$TOP' && ./mvnw -q -ntp -Dquick -DskipTests -pl ibverbs -am package"
-    check "MTU 1500 on both ends" set_mtu 1500
-    check "the contract of RDMA providers, and nothing left behind" rdma_contract
+    two_guests
+    local before
+    before=$(rdma_resources)
+    check "the contract of RDMA providers" test_inside org.nvmf4j.ibverbs.RdmaContractTest
+    check "host and target allocate nothing per I/O" test_inside org.nvmf4j.systemtest.RdmaAllocationTest
+    check "rdma resource show is as before" resources_are "$before"
+    in_guest jvm 'dmesg -c > /dev/null' # the tests of failures make rdma_rxe complain
 }
 
-# Our host and the kernel's target, both in the guest.
+# Our host against the kernel's target.
 case_ibverbs_host() {
-    local uri="'rdma://$GUEST/$KERNEL_NQN?nsid=1'"
-    check "MTU 1500 on both ends" set_mtu 1500
-    check "nvmf devices finds what rdma_rxe does about inline data" contains "up to 512 bytes; more is refused with EINVAL" guest_nvmf devices
-    check "data to copy" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in'
-    check "nvmf takes the device that owns the address" contains "$KERNEL_NQN" guest_nvmf discover -t rdma -a "$GUEST" --provider auto
-    check "nvmf copy there, verified" guest_nvmf copy /tmp/in "$uri" --verify --provider ibverbs
-    check "the kernel's medium holds the data" guest 'dd if=/dev/nullb0 bs=1M count=4 status=none | cmp - /tmp/in'
-    check "nvmf bench with verify" guest_nvmf bench -t rdma -a "$GUEST" -n "$KERNEL_NQN" --provider ibverbs --rw randwrite --bs 4k --iodepth 8 --size 2M --verify crc32c
-    check "no warning in the guest's log" quiet_dmesg
-    check "no resource is left behind" nothing_left
+    two_guests
+    local uri="rdma://$GUEST/$KERNEL_NQN?nsid=1" before
+    before=$(rdma_resources)
+    check "nvmf devices finds what rdma_rxe does about inline data" contains "up to 512 bytes; more is refused with EINVAL" inside nvmf devices
+    check "nvmf takes the device that owns the address" contains "$KERNEL_NQN" inside nvmf discover -t rdma -a "$GUEST" --provider auto
+    check "and over IPv6" contains "$KERNEL_NQN" inside nvmf discover -t rdma -a "$GUEST6" --device rxe0
+    check "data to copy" in_guest jvm 'seq 1 99999999 | head -c 4194304 > /tmp/in'
+    check "nvmf copy there, verified" inside nvmf copy /tmp/in "$uri" --verify --provider ibverbs
+    check "the kernel's medium holds the data" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in; dd if=/dev/nullb0 bs=1M count=4 status=none | cmp - /tmp/in'
+    check "nvmf bench with verify" inside nvmf bench -t rdma -a "$GUEST" -n "$KERNEL_NQN" --provider ibverbs --rw randwrite --bs 4k --iodepth 8 --size 2M --verify crc32c
+    nothing_left "$before"
 }
 
-# Our target in the guest: the kernel's host there, our host there, and our host on software RoCE outside.
+# Our target: the kernel's host in the other guest, our host beside it, and our host on software RoCE outside.
 case_ibverbs_target() {
-    local uri="rdma://$GUEST:4421/$NQN?nsid=1"
-    check "MTU 1500 on both ends" set_mtu 1500
-    check "nvmf serve is ready in the guest" guest_serve --listen "$GUEST:4421" --ns mem:16M --provider ibverbs
-    check "nvme connect" guest "nvme connect -t rdma -a $GUEST -s 4421 -n $NQN -i 1 || exit 1
-        for i in \$(seq 50); do [ -b $DEV ] && break; sleep 0.1; done; [ -b $DEV ]"
-    check "fio with verify, 4 KiB to 128 KiB, depth 8" guest "fio --name=v --filename=$DEV --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite \
-        --bsrange=4k-128k --size=4M --verify=crc32c --do_verify=1 --verify_fatal=1 --randseed=7 > /tmp/fio 2>&1 || { tail -20 /tmp/fio; exit 1; }; grep -q 'err= 0' /tmp/fio"
-    check "nvme disconnect" guest "nvme disconnect -n $NQN && [ ! -e $DEV ]"
-    check "no warning in the guest's log" quiet_dmesg
-    check "data to copy" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in'
-    check "our host copies there, verified" guest_nvmf copy /tmp/in "'$uri'" --verify --provider ibverbs
+    two_guests
+    local uri="rdma://$JVM/$NQN?nsid=1" before
+    before=$(rdma_resources)
+    check "nvmf serve is ready" serve_inside --listen "$JVM" --listen "[$JVM6]" --ns mem:16M --provider ibverbs
+    host_connects "$JVM"
+    check "fio with verify, 4 KiB to 128 KiB, depth 8" fio_in_guest "$DEV" --size=4M
+    host_disconnects
+    host_connects "$JVM6"
+    host_disconnects
+    check "data to copy" in_guest jvm 'seq 1 99999999 | head -c 4194304 > /tmp/in'
+    check "our host copies there, verified" inside nvmf copy /tmp/in "$uri" --verify --provider ibverbs
     check "our host on software RoCE copies it back over the wire" ours copy "$uri" "$OUT/back" --provider softroce
     check "what came back is equal" cmp -n 4194304 "$OUT/back" <(seq 1 99999999 | head -c 4194304)
-    check "nvmf serve stops cleanly" guest_unserve
-    check "no resource is left behind" nothing_left
+    check "nvmf serve stops cleanly" unserve_inside
+    nothing_left "$before"
     rm -f "$OUT/back"
+}
+
+# The measurement of the inline question, as short as can be: that it runs, not what it finds.
+case_ibverbs_compare() {
+    two_guests
+    local before
+    before=$(rdma_resources)
+    check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside nvmf bench compare \
+        --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/report
+    nothing_left "$before"
 }

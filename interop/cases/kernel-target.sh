@@ -20,12 +20,6 @@ kernel_target() {
     check "the guest holds no connection of ours" guest '[ -z "$(rdma resource show qp type RC 2>/dev/null)" ]'
     rm -f "$OUT/in" "$OUT/out"
 }
-contains() { # contains WORD COMMAND... : succeeds, and prints the word
-    local word=$1 out
-    shift
-    out=$("$@") || { echo "$out"; return 1; }
-    grep -q -F -e "$word" <<< "$out" || { echo "$out"; return 1; }
-}
 case_kernel_target_mtu1024() { kernel_target 1500 "$GUEST" "$GUEST"; }
 case_kernel_target_mtu4096() { kernel_target 4200 "$GUEST" "$GUEST"; }
 case_kernel_target_ipv6() { kernel_target 1500 "$GUEST6" "[$GUEST6]"; }

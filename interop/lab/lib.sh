@@ -1,14 +1,15 @@
 # shellcheck shell=bash
-# The lab: a Linux guest under QEMU (software emulation) with the kernel's nvme-rdma and nvmet-rdma over
+# The lab: Linux guests under QEMU (software emulation) with the kernel's nvme-rdma and nvmet-rdma over
 # rdma_rxe, on a bridge in a network namespace of its own. Sourced by ../run and build-guest.
 #
 # Settings (environment variables, all optional):
 #   WORK          folder for what is generated and kept between runs  (default interop/work)
-#   MEM SMP       guest memory in MiB, and CPUs                       (default 384, 2)
+#   MEM SMP       a guest's memory in MiB, and CPUs                   (default 384, 2)
 #   QEMU ACCEL    QEMU binary and accelerator                         (default qemu-system-x86_64, tcg,thread=multi)
 #   NET4 NET6     first three octets and prefix of the lab's net      (default 10.77.0, fd77::)
 #   BOOT_TIMEOUT  seconds until the guest must be up                  (default 180)
-#   SHARES        TAG=FOLDER words: folders that the guest can mount read-only by 9p (default none)
+#   SHARES        TAG=FOLDER words: folders that a guest can mount read-only by 9p (default none)
+#   KARGS         more arguments of a guest's kernel                  (default none)
 
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${WORK:=$LAB/../work}"
@@ -23,6 +24,7 @@ KIMG=$WORK/kernel
 : "${NET6:=fd77::}"
 : "${BOOT_TIMEOUT:=180}"
 : "${SHARES:=}"
+: "${KARGS:=}"
 NS=nvmf-lab-$$
 RUN=$WORK/run-$$
 
@@ -40,7 +42,7 @@ find_kver() {
 # ---- network ----------------------------------------------------------------
 nsx() { ip netns exec "$NS" "$@"; }
 
-# net_up : the namespace with bridge br0 (NET4.1, NET6 1) and the guest's tap
+# net_up : the namespace with bridge br0 (NET4.1, NET6 1)
 net_up() {
     mkdir -p "$RUN"
     ip netns add "$NS" || die "cannot make a network namespace: root is needed"
@@ -49,19 +51,34 @@ net_up() {
     nsx ip addr add "$NET4.1/24" dev br0
     nsx ip -6 addr add "${NET6}1/64" dev br0 nodad
     nsx ip link set br0 up
-    nsx ip tuntap add tap0 mode tap
-    nsx sh -c 'echo 1 > /proc/sys/net/ipv6/conf/tap0/disable_ipv6'
-    nsx ip link set tap0 master br0 up
+}
+# tap_up NAME : a port of the bridge
+tap_up() {
+    nsx ip tuntap add "$1" mode tap
+    nsx sh -c "echo 1 > /proc/sys/net/ipv6/conf/$1/disable_ipv6"
+    nsx ip link set "$1" master br0 up
 }
 
-# set_mtu BYTES : on both ends of the wire; rxe follows
+# set_mtu BYTES : on all ends of the wire; rxe follows
 set_mtu() {
-    nsx ip link set tap0 mtu "$1" && nsx ip link set br0 mtu "$1" && guest "ip link set eth0 mtu $1"
+    local name
+    for name in "${!VM_PIDS[@]}"; do
+        nsx ip link set "tap-$name" mtu "$1" || return 1
+    done
+    nsx ip link set br0 mtu "$1" || return 1
+    for name in "${!VM_PIDS[@]}"; do
+        in_guest "$name" "ip link set eth0 mtu $1" || return 1
+    done
 }
 
-# ---- guest ------------------------------------------------------------------
+# ---- guests -----------------------------------------------------------------
+declare -A VM_PIDS=()
+# vm_start NAME NUMBER [QEMU-ARGUMENT...] : the guest with the addresses NET4.NUMBER and NET6 NUMBER
 vm_start() {
+    local name=$1 number=$2
+    shift 2
     find_kver
+    tap_up "tap-$name"
     local kernel=$WORK/vmlinux
     [ -s "$kernel" ] || kernel=$KIMG/boot/vmlinuz-$KVER
     local shares=() s
@@ -70,34 +87,41 @@ vm_start() {
             -device "virtio-9p-pci,fsdev=fs-${s%%=*},mount_tag=${s%%=*}")
     done
     # "ip netns exec" execs QEMU, so $! is QEMU's own pid
-    ip netns exec "$NS" "$QEMU" -name "$NS" -machine q35 -accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM" \
+    ip netns exec "$NS" "$QEMU" -name "$NS-$name" -machine q35 -accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM" \
         -nodefaults -no-user-config -display none -no-reboot \
-        -serial "file:$RUN/console" -serial "unix:$RUN/agent.sock,server=on,wait=off" \
+        -serial "file:$RUN/$name.console" -serial "unix:$RUN/$name.sock,server=on,wait=off" \
         -kernel "$kernel" -initrd "$WORK/initramfs.cpio" \
-        -append "console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off no5lvl nokaslr nowatchdog tsc=reliable random.trust_cpu=on lab.name=guest lab.ip=$NET4.2/24 lab.ip6=${NET6}2/64 lab.mtu=1500" \
-        -netdev "tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=off" \
-        -device "virtio-net-pci,netdev=n0,mac=02:77:00:00:00:02,romfile=" "${shares[@]}" > "$RUN/qemu.log" 2>&1 &
-    VM_PID=$!
+        -append "console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off no5lvl nokaslr nowatchdog tsc=reliable random.trust_cpu=on lab.name=$name lab.ip=$NET4.$number/24 lab.ip6=${NET6}$number/64 lab.mtu=1500 $KARGS" \
+        -netdev "tap,id=n0,ifname=tap-$name,script=no,downscript=no,vhost=off" \
+        -device "virtio-net-pci,netdev=n0,mac=02:77:00:00:00:0$number,romfile=" "${shares[@]}" "$@" > "$RUN/$name.qemu" 2>&1 &
+    VM_PIDS[$name]=$!
 }
+# vm_ready NAME : waits until it takes commands
 vm_ready() {
-    local i
+    local name=$1 i
     for ((i = 0; i < BOOT_TIMEOUT * 5; i++)); do
-        grep -qs '^LAB-READY' "$RUN/console" && return 0
-        kill -0 "$VM_PID" 2>/dev/null || break
+        grep -qs '^LAB-READY' "$RUN/$name.console" && return 0
+        kill -0 "${VM_PIDS[$name]}" 2>/dev/null || break
         sleep 0.2
     done
-    tail -n 30 "$RUN/console" "$RUN/qemu.log" >&2
-    die "the guest did not come up"
+    tail -n 30 "$RUN/$name.console" "$RUN/$name.qemu" >&2
+    die "the guest '$name' did not come up"
 }
-# guest 'commands' : runs them in the guest, prints their output, gives their exit status
-guest() { python3 "$LAB/gx.py" --timeout "${GUEST_TIMEOUT:-120}" "$RUN/agent.sock" "$1"; }
+# vm_stop NAME
+vm_stop() {
+    kill "${VM_PIDS[$1]}" 2>/dev/null && wait "${VM_PIDS[$1]}" 2>/dev/null
+    unset "VM_PIDS[$1]"
+    nsx ip link del "tap-$1" 2>/dev/null
+}
+# in_guest NAME 'commands' : runs them there, prints their output, gives their exit status
+in_guest() { python3 "$LAB/gx.py" --timeout "${GUEST_TIMEOUT:-120}" "$RUN/$1.sock" "$2"; }
 
 # lab_down : undoes what this run made, nothing else
 lab_down() {
-    if [ -n "${VM_PID:-}" ]; then
-        kill "$VM_PID" 2>/dev/null && wait "$VM_PID" 2>/dev/null
-        VM_PID=
-    fi
+    local name
+    for name in "${!VM_PIDS[@]}"; do
+        vm_stop "$name"
+    done
     ip netns del "$NS" 2>/dev/null
     rm -rf "$RUN"
 }

@@ -24,7 +24,7 @@ import org.nvmf4j.target.backend.NullBackend;
 import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.verbs.IdleStrategy;
 
-/** What an I/O allocates in steady state over software RoCE: nothing, neither on the host's polling thread nor on the target's lane. */
+/** What an I/O allocates in steady state: nothing, neither on the host's polling thread nor on the target's lane. Here over software RoCE. */
 class AllocationTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int NAMESPACE_BYTES = 32 << 20;
@@ -43,9 +43,9 @@ class AllocationTest {
     })
     void allocatesNothing(String kind, String operation, int lengthBytes, int requests) throws Exception {
         Backend backend = kind.equals("mem") ? new MemoryBackend(NAMESPACE_BYTES) : new NullBackend(NAMESPACE_BYTES);
-        try (TargetNode node = TargetNode.start(TargetNode.Setup.of("softroce", 512)
-                        .with(backend)
-                        .with(TargetOptions.builder().idle(NEVER_SLEEPS).build()));
+        TargetOptions options = TargetOptions.builder().idle(NEVER_SLEEPS).build();
+        try (TargetNode node =
+                        start(TargetNode.Setup.of(provider(), 512).with(backend).with(options));
                 Host host = node.openHost(HostOptions.builder()
                         .threading(ThreadingMode.CALLER_THREAD)
                         .queueSize(DEPTH + 1));
@@ -75,6 +75,14 @@ class AllocationTest {
                     .as("bytes that the target's lane allocates for %d requests", requests)
                     .isZero();
         }
+    }
+
+    String provider() {
+        return "softroce";
+    }
+
+    TargetNode start(TargetNode.Setup setup) throws IOException {
+        return TargetNode.start(setup);
     }
 
     private static long threadId(TargetNode node) {
