@@ -50,6 +50,9 @@ final class LibC {
     private static final MethodHandle EVENTFD = link("eventfd");
     private static final MethodHandle READ = link("read");
     private static final MethodHandle WRITE = link("write");
+    private static final MethodHandle PREAD = link("pread");
+    private static final MethodHandle PWRITE = link("pwrite");
+    private static final MethodHandle IOCTL = link("ioctl");
     private static final MethodHandle OPEN = link("open");
     private static final MethodHandle CLOSE = link("close");
     private static final MethodHandle FCNTL = link("fcntl");
@@ -156,6 +159,19 @@ final class LibC {
 
     static long write(MemorySegment errnoState, int fd, long address, long length) {
         return whole(errnoState, call(WRITE, errnoState, fd, address, length, 0, 0, 0));
+    }
+
+    static long pread(MemorySegment errnoState, int fd, long address, long length, long offset) {
+        return whole(errnoState, call(PREAD, errnoState, fd, address, length, offset, 0, 0));
+    }
+
+    static long pwrite(MemorySegment errnoState, int fd, long address, long length, long offset) {
+        return whole(errnoState, call(PWRITE, errnoState, fd, address, length, offset, 0, 0));
+    }
+
+    /** With an integer or a pointer as argument, as {@link #fcntl} takes them. */
+    static int ioctl(MemorySegment errnoState, int fd, long request, long argument) {
+        return narrow(errnoState, call(IOCTL, errnoState, fd, request, argument, 0, 0, 0));
     }
 
     /** Opens a file that exists; the path ends with a zero byte. */

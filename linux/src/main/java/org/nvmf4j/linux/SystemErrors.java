@@ -2,6 +2,8 @@ package org.nvmf4j.linux;
 
 /** Names and words of Linux error numbers (asm-generic, the same on x86-64 and aarch64). Thread-safe. */
 public final class SystemErrors {
+    /** There is no such file. */
+    public static final int ENOENT = 2;
     /** Interrupted by a signal; the call is made again. */
     public static final int EINTR = 4;
     /** Nothing to receive, or no room to send: try again later. */
@@ -14,10 +16,18 @@ public final class SystemErrors {
     public static final int EBADF = 9;
     /** No memory, or none left of what a device has. */
     public static final int ENOMEM = 12;
+    /** The file's owner and mode do not let us. */
+    public static final int EACCES = 13;
     /** An address outside the process's memory. */
     public static final int EFAULT = 14;
+    /** Somebody else has the device. */
+    public static final int EBUSY = 16;
+    /** There is no such device. */
+    public static final int ENODEV = 19;
     /** Invalid argument. */
     public static final int EINVAL = 22;
+    /** No room left; from VFIO: no more mappings. */
+    public static final int ENOSPC = 28;
     /** A datagram longer than the path to its destination carries. */
     public static final int EMSGSIZE = 90;
     /** The socket option is unknown to this kernel. */
