@@ -35,6 +35,7 @@ import picocli.CommandLine.Spec;
             CompareCommand.class,
             DevicesCommand.class,
             P2pCommand.class,
+            PcieCommand.class,
             DecodeCommand.class,
             DemoCommand.class,
             HelpCommand.class

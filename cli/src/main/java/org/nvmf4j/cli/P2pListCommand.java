@@ -113,7 +113,7 @@ final class P2pListCommand implements Callable<Integer> {
         title.addAll(List.of("Usable", "Publisher"));
         rows.add(title);
         memories.forEach(memory -> rows.add(row(memory)));
-        printTable(rows, out);
+        TextTable.print(rows, out);
         notes(memories, devices).forEach(out::println);
     }
 
@@ -134,21 +134,6 @@ final class P2pListCommand implements Callable<Integer> {
                         }));
         row.addAll(List.of(Usable.of(candidate).label, memory.publisher()));
         return row;
-    }
-
-    private static void printTable(List<List<String>> rows, PrintWriter out) {
-        for (List<String> row : rows) {
-            StringBuilder line = new StringBuilder();
-            for (int i = 0; i < row.size(); i++) {
-                int column = i;
-                int width = rows.stream()
-                        .mapToInt(other -> other.get(column).length())
-                        .max()
-                        .orElse(0);
-                line.append(String.format("%-" + width + "s  ", row.get(i)));
-            }
-            out.println(line.toString().stripTrailing());
-        }
     }
 
     /** The reasons, each once. */

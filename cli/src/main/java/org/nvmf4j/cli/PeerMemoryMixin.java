@@ -1,24 +1,14 @@
 package org.nvmf4j.cli;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.nvmf4j.pcie.BarRange;
 import org.nvmf4j.pcie.DeviceFinder;
-import org.nvmf4j.pcie.PciTopology;
 import org.nvmf4j.pcie.SysfsPeerMemoryProvider;
 import picocli.CommandLine.Option;
 
 /** Where peer memory is looked for, and what the user offers besides. */
-final class PeerMemoryMixin {
-    @Option(
-            names = "--sysfs",
-            paramLabel = "DIR",
-            defaultValue = "/sys",
-            description = "The sysfs tree to read, perhaps a copy of another machine's (default: ${DEFAULT-VALUE}).")
-    Path sysfs = PciTopology.SYSFS;
-
+final class PeerMemoryMixin extends SysfsMixin {
     @Option(
             names = "--allow-raw-bar",
             paramLabel = "BDF/resourceN[@OFFSET[+LENGTH]]",
@@ -30,22 +20,11 @@ final class PeerMemoryMixin {
 
     /** The peer memories of the tree. */
     SysfsPeerMemoryProvider provider() throws IOException {
-        if (!Files.isDirectory(sysfs.resolve("bus"))) {
-            Path below = sysfs.resolve("sys");
-            throw new IOException("--sysfs " + sysfs + " is no sysfs tree: it has no folder bus; "
-                    + (Files.isDirectory(below.resolve("bus"))
-                            ? "use " + below
-                            : "name the folder that is a machine's /sys, or a copy of it"));
-        }
+        check();
         return new SysfsPeerMemoryProvider(sysfs, rawBars);
     }
 
     DeviceFinder finder() {
         return new DeviceFinder(sysfs);
-    }
-
-    /** Whether what this system says of addresses and files is true of the tree. */
-    boolean isThisMachine() {
-        return sysfs.toAbsolutePath().normalize().equals(PciTopology.SYSFS);
     }
 }

@@ -126,6 +126,34 @@ public final class SysfsTree {
         }
     }
 
+    /**
+     * Has block devices mounted and used as swap space: {@code proc/self/mountinfo} and {@code proc/swaps} beside the tree.
+     *
+     * @param mounts as {@code 259:1 /dev/nvme0n1p1 /boot}, or with {@code swap} in the place of the folder
+     */
+    public SysfsTree mounts(String... mounts) {
+        StringBuilder mountInfo = new StringBuilder();
+        StringBuilder swaps = new StringBuilder("Filename\t\tType\t\tSize\tUsed\tPriority\n");
+        for (String mount : mounts) {
+            String[] words = mount.split(" ", -1);
+            if (words[2].equals("swap")) {
+                swaps.append(words[1]).append(" partition\t8\t0\t-2\n");
+            } else {
+                mountInfo.append(String.format(
+                        "36 25 %s / %s rw,relatime shared:1 - ext4 %s rw%n", words[0], words[2], words[1]));
+            }
+        }
+        Path proc = root.toAbsolutePath().resolveSibling("proc");
+        write(proc.resolve("self/mountinfo"), mountInfo.toString());
+        write(proc.resolve("swaps"), swaps.toString());
+        return this;
+    }
+
+    /** A block device that is a part of another one, which is of the kernel's own making. */
+    public void holder(String name, String holder) {
+        folder(root.resolve("class/block").resolve(name).resolve("holders").resolve(holder));
+    }
+
     /** A block device of the kernel's own making, such as {@code loop0}. */
     public void virtualBlockDevice(String name, String number) {
         addBlockDevice("devices/virtual/block/" + name, name, number);
@@ -270,6 +298,33 @@ public final class SysfsTree {
             return this;
         }
 
+        /** The driver that it is bound to. */
+        public Node driver(String name) {
+            SysfsTree.this.link(path + "/driver", up(path) + "bus/pci/drivers/" + name);
+            return this;
+        }
+
+        /** The IOMMU group that it is in. */
+        public Node iommuGroup(int number) {
+            String group = "kernel/iommu_groups/" + number;
+            SysfsTree.this.link(path + "/iommu_group", up(path) + group);
+            SysfsTree.this.link(group + "/devices/" + address, "../../../../" + path);
+            return this;
+        }
+
+        /** What a driver of NVMe controllers says of the controller memory buffer. */
+        public Node memoryBuffer(String controller, long cmbloc, long cmbsz) {
+            write(folder().resolve("nvme").resolve(controller).resolve("cmbloc"), Long.toString(cmbloc));
+            write(folder().resolve("nvme").resolve(controller).resolve("cmbsz"), Long.toString(cmbsz));
+            return this;
+        }
+
+        /** Its table of BARs: lines of {@code START END FLAGS}. */
+        public Node resources(String... lines) {
+            write(folder().resolve("resource"), String.join("\n", lines));
+            return this;
+        }
+
         /** Unplugs the function and all below it. */
         public void unplug() {
             try (Stream<Path> all = Files.walk(folder())) {
@@ -351,6 +406,11 @@ public final class SysfsTree {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** From a folder of the tree to its root. */
+    private static String up(String path) {
+        return "../".repeat(path.split("/", -1).length);
     }
 
     private static String last(String path) {
