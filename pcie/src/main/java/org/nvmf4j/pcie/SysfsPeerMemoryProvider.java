@@ -19,7 +19,8 @@ import org.nvmf4j.target.spi.PeerMemoryProvider;
 import org.nvmf4j.target.spi.Reach;
 
 /**
- * The peer memories that sysfs shows: the kernel's {@code p2pmem} pools, and BARs that the user offers. Each call of
+ * The peer memories that sysfs shows: the kernel's {@code p2pmem} pools, and BARs that the user offers; and the memory buffers of
+ * controllers that are ours. Each call of
  * {@link #memories} looks again; {@link #reach} judges by that reading. Thread-safe.
  */
 public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
@@ -30,6 +31,7 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
     private final DeviceFinder finder;
     private final Map<PciAddress, SysfsPeerMemory> pools = new TreeMap<>();
     private final List<OfferedBar> bars = new ArrayList<>();
+    private final List<CmbPeerMemory> buffers = new ArrayList<>();
     private volatile PciTopology topology;
 
     /**
@@ -59,6 +61,11 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
         return topology;
     }
 
+    /** Offers the memory buffer of a controller that is ours, until it is closed. */
+    public synchronized void add(CmbPeerMemory buffer) {
+        buffers.add(buffer);
+    }
+
     @Override
     public synchronized List<PeerMemory> memories() {
         try {
@@ -77,6 +84,8 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
         SortedMap<PciAddress, List<PeerMemory>> all = new TreeMap<>();
         pools.forEach((address, pool) -> add(all, address, pool));
         bars.forEach(bar -> bar.look().ifPresent(memory -> add(all, bar.address(), memory)));
+        buffers.removeIf(buffer -> !buffer.isPresent());
+        buffers.forEach(buffer -> add(all, PciAddress.parse(buffer.pciAddress()), buffer));
         return all.values().stream().flatMap(List::stream).toList();
     }
 
@@ -99,7 +108,7 @@ public final class SysfsPeerMemoryProvider implements PeerMemoryProvider {
 
     @Override
     public Reach reach(PeerMemory memory, PeerClient client) {
-        if (client instanceof PeerClient.File && memory instanceof BarPeerMemory) {
+        if (client instanceof PeerClient.File && !(memory instanceof SysfsPeerMemory)) {
             // A BAR has no pages of the kernel's, which direct I/O needs.
             return Reach.not("Linux takes no BAR for direct I/O, only p2pmem;"
                     + " direct=off on the namespace has the CPU copy instead");

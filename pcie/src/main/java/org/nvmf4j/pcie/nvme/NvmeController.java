@@ -53,6 +53,7 @@ public final class NvmeController implements AutoCloseable {
     private final NvmeRegisters registers;
     private final DmaAllocator dma;
     private final Pace pace;
+    private final @Nullable NvmeCmb memoryBuffer;
     private final long cap;
     private final NvmeQueue admin;
     private final DmaMemory page;
@@ -73,10 +74,12 @@ public final class NvmeController implements AutoCloseable {
     private boolean enabled;
     private long resets;
 
-    private NvmeController(NvmeRegisters registers, DmaAllocator dma, Pace pace) throws IOException {
+    private NvmeController(NvmeRegisters registers, DmaAllocator dma, Pace pace, @Nullable NvmeCmb memoryBuffer)
+            throws IOException {
         this.registers = registers;
         this.dma = dma;
         this.pace = pace;
+        this.memoryBuffer = memoryBuffer;
         cap = registers.read64(ControllerProperties.CAP);
         if (cap == -1) {
             throw new NvmeDeviceException("the controller has gone: its registers read as all ones");
@@ -101,7 +104,17 @@ public final class NvmeController implements AutoCloseable {
      * @throws IOException with one line, if there is no memory or the controller does not do its part in time
      */
     public static NvmeController start(NvmeRegisters registers, DmaAllocator dma, Pace pace) throws IOException {
-        NvmeController controller = new NvmeController(registers, dma, pace);
+        return start(registers, dma, pace, null);
+    }
+
+    /**
+     * As {@link #start(NvmeRegisters, DmaAllocator, Pace)}.
+     *
+     * @param memoryBuffer is enabled with the controller, and stays the caller's to close, after it
+     */
+    public static NvmeController start(
+            NvmeRegisters registers, DmaAllocator dma, Pace pace, @Nullable NvmeCmb memoryBuffer) throws IOException {
+        NvmeController controller = new NvmeController(registers, dma, pace, memoryBuffer);
         try {
             controller.bringUp();
             return controller;
@@ -113,6 +126,9 @@ public final class NvmeController implements AutoCloseable {
 
     private void bringUp() throws IOException {
         disable();
+        if (memoryBuffer != null) {
+            memoryBuffer.enable();
+        }
         admin.clear();
         eventSlot = -1;
         event = NO_EVENT;

@@ -15,7 +15,7 @@ import org.nvmf4j.pcie.nvme.NvmeBars;
 /**
  * A PCI function that is ours: its BARs, configuration space, interrupts and reset (vfio-pci). Closing it keeps it from memory first, and
  * lets the kernel reset it; mappings of its BARs stay until their arenas are closed, and until then the function is not free for others.
- * Thread-safe, but for {@link VfioRegisters}.
+ * Thread-safe.
  */
 public final class VfioDevice implements NvmeBars, AutoCloseable {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");

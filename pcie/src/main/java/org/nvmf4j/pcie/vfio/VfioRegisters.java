@@ -9,7 +9,7 @@ import org.nvmf4j.pcie.nvme.NvmeRegisters;
 
 /**
  * A controller's registers behind BAR 0 of its function. A controller counts as gone, and reads as all ones, from when its mapping
- * faults, the device is closed, or the kernel waits for us to let go of it. One thread at a time; {@link #close} is for it too.
+ * faults, the device is closed, or the kernel waits for us to let go of it. Thread-safe, but for {@link #close}.
  */
 public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
@@ -19,7 +19,7 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
     private final VfioDevice device;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment bar;
-    private boolean gone;
+    private volatile boolean gone;
 
     VfioRegisters(VfioDevice device) throws IOException {
         this.device = device;

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.Cns;
@@ -97,6 +98,9 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
             new IdentifyNamespace().nsze(BLOCKS).ncap(BLOCKS).lbaFormat(0, new LbaFormat(0, 9, 0));
     /** What others do while the driver pauses. */
     Runnable meanwhile = () -> {};
+    /** Its memory buffer, if it has one. */
+    @Nullable
+    SimulatedCmb cmb;
 
     SimulatedNvme(long seed) {
         random = new Random(seed);
@@ -170,6 +174,9 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     }
 
     private MemorySegment at(long address, long length) {
+        if (cmb != null && cmb.covers(address, length)) {
+            return cmb.at(address, length);
+        }
         var entry = memory.floorEntry(address);
         if (entry == null
                 || address + length > entry.getKey() + entry.getValue().byteSize()) {
@@ -195,6 +202,8 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
             case ControllerProperties.CC -> cc;
             case ControllerProperties.CSTS -> csts;
             case ControllerProperties.VS -> ControllerProperties.version(1, 4, 0);
+            case ControllerProperties.CMBLOC, ControllerProperties.CMBSZ, ControllerProperties.CMBSTS ->
+                cmb == null ? 0 : cmb.read32(offset);
             default -> throw new AssertionError("a read of " + ControllerProperties.name(offset));
         };
     }
@@ -207,7 +216,7 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
         if (offset != ControllerProperties.CAP) {
             throw new AssertionError("a wide read of " + ControllerProperties.name(offset));
         }
-        return ControllerProperties.cap(63, 2000);
+        return ControllerProperties.cap(63, 2000) | (cmb != null && cmb.controlled ? ControllerProperties.CAP_CMBS : 0);
     }
 
     @Override
@@ -216,6 +225,8 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
             asq = value;
         } else if (offset == ControllerProperties.ACQ) {
             acq = value;
+        } else if (offset == ControllerProperties.CMBMSC && cmb != null) {
+            cmb.control(value);
         } else {
             throw new AssertionError("a wide write of " + ControllerProperties.name(offset));
         }
