@@ -6,6 +6,7 @@ import static org.nvmf4j.nvme.IdentifyController.CTRATT_HOST_ID_128;
 import static org.nvmf4j.nvme.IdentifyController.CTRATT_TBKAS;
 import static org.nvmf4j.nvme.IdentifyController.LPA_EFFECTS;
 import static org.nvmf4j.nvme.IdentifyController.LPA_EXTENDED_DATA;
+import static org.nvmf4j.nvme.IdentifyController.ONCS_COMPARE;
 import static org.nvmf4j.nvme.IdentifyController.ONCS_DATASET_MANAGEMENT;
 import static org.nvmf4j.nvme.IdentifyController.ONCS_WRITE_ZEROES;
 import static org.nvmf4j.nvme.IdentifyController.SGLS_BYTE_ALIGNED;
@@ -28,6 +29,7 @@ import org.nvmf4j.nvme.NamespaceIdentification;
 import org.nvmf4j.nvme.NamespaceList;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.target.spi.OptimalSizes;
 
 /** The answers to Identify. */
 final class IdentifyPages {
@@ -163,7 +165,7 @@ final class IdentifyPages {
                 .cqes(0x44)
                 .nn(Namespace.MAX_NSID)
                 .mnan(Namespace.MAX_NSID)
-                .oncs(ONCS_DATASET_MANAGEMENT | ONCS_WRITE_ZEROES)
+                .oncs(ONCS_COMPARE | ONCS_DATASET_MANAGEMENT | ONCS_WRITE_ZEROES)
                 .vwc(VWC_PRESENT | VWC_NO_BROADCAST_FLUSH)
                 .inCapsuleDataBytes(controller.options().inCapsuleDataBytes())
                 .iorcsz(1)
@@ -176,7 +178,7 @@ final class IdentifyPages {
     }
 
     private static IdentifyNamespace namespace(Namespace namespace) {
-        return new IdentifyNamespace()
+        IdentifyNamespace page = new IdentifyNamespace()
                 .nsze(namespace.blocks())
                 .ncap(namespace.blocks())
                 .nuse(namespace.blocks())
@@ -184,5 +186,23 @@ final class IdentifyPages {
                 .nsattr(namespace.readOnly() ? IdentifyNamespace.NSATTR_WRITE_PROTECTED : 0)
                 .nguid(namespace.nguid())
                 .lbaFormat(0, LbaFormat.ofBlockSize(namespace.blockSizeBytes()));
+        OptimalSizes sizes = namespace.backend().optimalSizes();
+        if (!sizes.equals(OptimalSizes.UNKNOWN)) {
+            int block = namespace.blockSizeBytes();
+            page.nsfeat(IdentifyNamespace.NSFEAT_OPTIMAL_PERFORMANCE)
+                    .noiob(blocks(sizes.boundary(), block, 0))
+                    .npwg(blocks(sizes.writeGranularity(), block, 1) - 1)
+                    .npwa(blocks(sizes.writeAlignment(), block, 1) - 1)
+                    .npdg(blocks(sizes.deallocateGranularity(), block, 1) - 1)
+                    .npda(blocks(sizes.deallocateAlignment(), block, 1) - 1)
+                    .nows(blocks(sizes.write(), block, 1) - 1);
+        }
+        return page;
+    }
+
+    /** A size in blocks, or what is said where it is unknown, no whole number or too large. */
+    private static int blocks(long bytes, int blockSizeBytes, int otherwise) {
+        long blocks = bytes / blockSizeBytes;
+        return blocks > 0 && blocks <= 0xffff && bytes % blockSizeBytes == 0 ? (int) blocks : otherwise;
     }
 }

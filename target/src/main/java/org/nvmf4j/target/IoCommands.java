@@ -38,7 +38,7 @@ final class IoCommands implements CommandSet {
         }
         switch (request.opcode()) {
             case IoOpcode.READ -> prepareTransfer(request, DataDirection.TO_HOST);
-            case IoOpcode.WRITE -> prepareTransfer(request, DataDirection.FROM_HOST);
+            case IoOpcode.WRITE, IoOpcode.COMPARE -> prepareTransfer(request, DataDirection.FROM_HOST);
             case IoOpcode.WRITE_ZEROES -> prepareTransfer(request, DataDirection.NONE);
             case IoOpcode.FLUSH -> namespace(request);
             case IoOpcode.DATASET_MANAGEMENT -> {
@@ -71,11 +71,11 @@ final class IoCommands implements CommandSet {
             request.fail(NvmeStatus.INVALID_FIELD | NvmeStatus.DNR, NLB_LOCATION);
         } else if (!ReadWriteCommand.isInRange(capsule, request.at(), namespace.blocks())) {
             request.fail(NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR, SLBA_LOCATION);
-        } else if (direction != DataDirection.TO_HOST && namespace.readOnly()) {
+        } else if (direction != DataDirection.TO_HOST && request.opcode() != IoOpcode.COMPARE && namespace.readOnly()) {
             request.fail(NvmeStatus.NAMESPACE_WRITE_PROTECTED | NvmeStatus.DNR);
         } else if (direction != DataDirection.NONE) {
             request.needs(direction, (int) bytes);
-            if (namespace.wantsPeerMemory()) {
+            if (namespace.wantsPeerMemory() && request.opcode() != IoOpcode.COMPARE) {
                 request.wantPeerMemory();
             }
         }
@@ -94,6 +94,10 @@ final class IoCommands implements CommandSet {
                     return true;
                 }
                 request.backendTransfer(BackendOperation.READ, offset(request, namespace), false);
+            }
+            case IoOpcode.COMPARE -> {
+                counters.read(request.transferBytes());
+                request.backendTransfer(BackendOperation.COMPARE, offset(request, namespace), false);
             }
             case IoOpcode.WRITE -> {
                 counters.written(request.transferBytes());
@@ -173,12 +177,14 @@ final class IoCommands implements CommandSet {
             case SUCCESS -> NvmeStatus.SUCCESS;
             case MEDIA_ERROR -> {
                 counters.mediaError();
-                yield request.operation() == BackendOperation.READ
-                        ? NvmeStatus.UNRECOVERED_READ_ERROR
-                        : NvmeStatus.WRITE_FAULT;
+                yield switch (request.operation()) {
+                    case READ, COMPARE -> NvmeStatus.UNRECOVERED_READ_ERROR;
+                    default -> NvmeStatus.WRITE_FAULT;
+                };
             }
             case CAPACITY_EXCEEDED -> NvmeStatus.CAPACITY_EXCEEDED | NvmeStatus.DNR;
             case WRITE_PROTECTED -> NvmeStatus.NAMESPACE_WRITE_PROTECTED | NvmeStatus.DNR;
+            case COMPARE_FAILURE -> NvmeStatus.COMPARE_FAILURE | NvmeStatus.DNR;
             case UNSUPPORTED -> NvmeStatus.INVALID_OPCODE | NvmeStatus.DNR;
             case DATA_LOST -> {
                 request.dataVanished();

@@ -159,6 +159,7 @@ final class LogPages {
                 .admin(AdminOpcode.ASYNCHRONOUS_EVENT_REQUEST, EffectsLog.CSUPP)
                 .admin(AdminOpcode.KEEP_ALIVE, EffectsLog.CSUPP)
                 .io(IoOpcode.READ, EffectsLog.CSUPP)
+                .io(IoOpcode.COMPARE, EffectsLog.CSUPP)
                 .io(IoOpcode.WRITE, EffectsLog.CSUPP | EffectsLog.LBCC)
                 .io(IoOpcode.FLUSH, EffectsLog.CSUPP)
                 .io(IoOpcode.WRITE_ZEROES, EffectsLog.CSUPP | EffectsLog.LBCC)

@@ -256,7 +256,8 @@ class AdminTest {
             EffectsLog effects = EffectsLog.parse(admin.data.segment(), 0);
             assertThat(effects.admin(AdminOpcode.IDENTIFY)).isEqualTo(EffectsLog.CSUPP);
             assertThat(effects.io(IoOpcode.WRITE)).isEqualTo(EffectsLog.CSUPP | EffectsLog.LBCC);
-            assertThat(effects.io(IoOpcode.COMPARE)).isZero();
+            assertThat(effects.io(IoOpcode.COMPARE)).isEqualTo(EffectsLog.CSUPP);
+            assertThat(effects.io(IoOpcode.COPY)).isZero();
             byte[] whole = admin.data.segment().asSlice(0, 4096).toArray(ValueLayout.JAVA_BYTE);
             host.logPage(admin, 0, LogPage.COMMANDS_SUPPORTED_AND_EFFECTS, false, 1020, 12);
             assertThat(admin.data.segment().asSlice(0, 12).toArray(ValueLayout.JAVA_BYTE))

@@ -9,8 +9,10 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.nvme.Cns;
 import org.nvmf4j.nvme.DatasetManagementCommand;
 import org.nvmf4j.nvme.Feature;
+import org.nvmf4j.nvme.IdentifyController;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.LogPage;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -71,6 +73,47 @@ class IoTest {
                 assertStatus(answer, NvmeStatus.SUCCESS);
                 assertThat(host.read(io, 1, bytes / 512, bytes / 512, bytes)).isEqualTo(data);
             }
+        }
+    }
+
+    private static int sendCompare(RawQueue io, int nsid, long slba, byte[] data, boolean inCapsule) {
+        MemorySegment.copy(MemorySegment.ofArray(data), 0, io.data.segment(), 0, data.length);
+        int id = io.nextCommandId();
+        ReadWriteCommand.write(io.memory(), io.capsule(), IoOpcode.COMPARE, id, nsid, slba, data.length / 512, false);
+        if (inCapsule) {
+            io.send(io.inCapsule(data));
+        } else {
+            io.keyed(0, data.length, false);
+            io.send();
+        }
+        return id;
+    }
+
+    @Test
+    void compares() throws VerbsException {
+        try (RawHost host = open()) {
+            RawQueue admin = host.connectAdmin();
+            assertStatus(host.identify(admin, 0, Cns.CONTROLLER), NvmeStatus.SUCCESS);
+            assertThat(IdentifyController.parse(admin.data.segment(), 0).oncs() & IdentifyController.ONCS_COMPARE)
+                    .isNotZero();
+            RawQueue io = host.connectIo(1, 16);
+            byte[] data = random(4096);
+            assertStatus(host.write(io, 1, 8, 8, data), NvmeStatus.SUCCESS);
+            for (boolean inCapsule : new boolean[] {true, false}) {
+                assertStatus(io.await(sendCompare(io, 1, 8, data, inCapsule)), NvmeStatus.SUCCESS);
+                assertStatus(
+                        io.await(sendCompare(io, 1, 9, data, inCapsule)), NvmeStatus.COMPARE_FAILURE | NvmeStatus.DNR);
+                assertStatus(io.await(sendCompare(io, 2, 0, new byte[4096], inCapsule)), NvmeStatus.SUCCESS);
+                assertStatus(
+                        io.await(sendCompare(io, 3, 0, data, inCapsule)), NvmeStatus.COMPARE_FAILURE | NvmeStatus.DNR);
+            }
+            assertStatus(
+                    io.await(sendCompare(io, 1, BLOCKS, data, false)), NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR);
+            int id = sendCompare(io, 4, 0, data, false);
+            host.pumpUntil("a request", () -> manual.waiting() == 1);
+            assertThat(manual.operation()).isEqualTo(BackendOperation.COMPARE);
+            manual.complete(BackendStatus.MEDIA_ERROR);
+            assertStatus(io.await(id), NvmeStatus.UNRECOVERED_READ_ERROR);
         }
     }
 
@@ -178,7 +221,7 @@ class IoTest {
                         io.await(host.sendRead(io, nsid, 0, 8, 0, 4096)), NvmeStatus.INVALID_NAMESPACE_OR_FORMAT | DNR);
                 assertStatus(host.plain(io, IoOpcode.FLUSH, nsid), NvmeStatus.INVALID_NAMESPACE_OR_FORMAT | DNR);
             }
-            for (int opcode : new int[] {IoOpcode.COMPARE, IoOpcode.VERIFY, IoOpcode.COPY, 0x7f, 0x0d, 0xff}) {
+            for (int opcode : new int[] {IoOpcode.VERIFY, IoOpcode.VERIFY, IoOpcode.COPY, 0x7f, 0x0d, 0xff}) {
                 assertStatus(host.plain(io, opcode, 1), NvmeStatus.INVALID_OPCODE | DNR);
             }
         }

@@ -551,6 +551,11 @@ public final class NvmeController implements AutoCloseable {
         giveUp();
     }
 
+    /** Cuts the controller off, and has everything end for good. */
+    void abandon() {
+        giveUp();
+    }
+
     /** How often it was reset since it was started. */
     public long resets() {
         return resets;

@@ -123,9 +123,14 @@ public final class NvmeQueue implements AutoCloseable {
         return free.length - freeCount;
     }
 
-    /** A free slot, or -1; the command is then written at {@link #commandAt} and {@linkplain #submit submitted}, or given back. */
+    /** A free slot, or -1; the command is then written at {@link #commandAt} and {@linkplain #submit submitted}, or {@linkplain #giveBack given back}. */
     public int take() {
         return freeCount == 0 ? -1 : free[--freeCount];
+    }
+
+    /** Gives a slot back that was taken last, without a command. */
+    void giveBack(int slot) {
+        free[freeCount++] = slot;
     }
 
     /** Memory with the next command at {@link #commandAt}. */
@@ -158,6 +163,27 @@ public final class NvmeQueue implements AutoCloseable {
             prp2 = secondPage;
         }
         SubmissionQueueEntry.prp(submissions.segment(), commandAt(), address, prp2);
+    }
+
+    /**
+     * Names one page, again and again, as the data of the next command.
+     *
+     * @param page on the bus, a multiple of 4096
+     * @param lengthBytes up to 2 MiB
+     */
+    void samePage(int slot, long page, long lengthBytes) {
+        long prp2 = 0;
+        if (lengthBytes > 2 * PAGE_BYTES) {
+            prp2 = lists.busAddress() + (long) slot * PAGE_BYTES;
+            long at = (long) slot * PAGE_BYTES;
+            for (long done = PAGE_BYTES; done < lengthBytes; done += PAGE_BYTES) {
+                lists.segment().set(PRP, at, page);
+                at += Long.BYTES;
+            }
+        } else if (lengthBytes > PAGE_BYTES) {
+            prp2 = page;
+        }
+        SubmissionQueueEntry.prp(submissions.segment(), commandAt(), page, prp2);
     }
 
     /** Hands the next command over with the next {@link #ring}. */

@@ -49,7 +49,7 @@ final class SimulatedMedium {
      * Executes an I/O command.
      *
      * @param data the memory that it names, for a length
-     * @param boundaryBlocks that no read or write may cross if its PRPs are right; 0 for none
+     * @param boundaryBlocks that nothing with data may cross; 0 for none
      */
     int execute(MemorySegment entry, LongFunction<List<MemorySegment>> data, long blockBytes, int boundaryBlocks) {
         commands++;
@@ -66,7 +66,9 @@ final class SimulatedMedium {
         }
         long slba = ReadWriteCommand.slba(entry, 0);
         int blocks = ReadWriteCommand.blocks(entry, 0);
-        if (boundaryBlocks > 0 && slba / boundaryBlocks != (slba + blocks - 1) / boundaryBlocks) {
+        if (opcode != IoOpcode.WRITE_ZEROES
+                && boundaryBlocks > 0
+                && slba / boundaryBlocks != (slba + blocks - 1) / boundaryBlocks) {
             throw new AssertionError(blocks + " blocks from " + slba + " cross a boundary of " + boundaryBlocks);
         }
         forced += opcode != IoOpcode.READ && ReadWriteCommand.fua(entry, 0) ? 1 : 0;

@@ -1,5 +1,6 @@
 package org.nvmf4j.pcie.nvme;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,7 +32,7 @@ import org.nvmf4j.nvme.SubmissionQueueEntry;
  * misbehaves where it is told to. A touch of memory that is not mapped is an error of the test; it goes on until the device has
  * stopped, or is cut off from the bus.
  */
-final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
+final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, Pace {
     static final int BLOCK_BYTES = 512;
     static final int BLOCKS = 4096;
     private static final int PAGE_BYTES = 4096;
@@ -86,6 +87,8 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     /** Queues that it grants. */
     int granted = 8;
 
+    /** Nothing can be mapped. */
+    boolean refusesToMap;
     /** Log pages that were read. */
     int logPages;
 
@@ -94,6 +97,7 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     int oncs = IdentifyController.ONCS_COMPARE
             | IdentifyController.ONCS_DATASET_MANAGEMENT
             | IdentifyController.ONCS_WRITE_ZEROES;
+    int vwc = IdentifyController.VWC_PRESENT;
     final IdentifyNamespace namespace =
             new IdentifyNamespace().nsze(BLOCKS).ncap(BLOCKS).lbaFormat(0, new LbaFormat(0, 9, 0));
     /** What others do while the driver pauses. */
@@ -120,6 +124,30 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
         csts |= ControllerProperties.CSTS_CFS;
     }
 
+    /** Whether a driver has it. */
+    int openings;
+
+    @Override
+    public NvmeRegisters registers() {
+        openings++;
+        return this;
+    }
+
+    @Override
+    public DmaAllocator dma() {
+        return this;
+    }
+
+    @Override
+    public Pace pace() {
+        return this;
+    }
+
+    @Override
+    public void close() {
+        openings--;
+    }
+
     // The time.
 
     @Override
@@ -141,12 +169,15 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
     // The bus.
 
     @Override
-    public DmaMemory allocate(long bytes) {
+    public DmaMemory allocate(long bytes) throws IOException {
         return map(Arena.ofAuto().allocate((bytes + PAGE_BYTES - 1) & -PAGE_BYTES, PAGE_BYTES));
     }
 
     @Override
-    public DmaMemory map(MemorySegment segment) {
+    public DmaMemory map(MemorySegment segment) throws IOException {
+        if (refusesToMap) {
+            throw new IOException("there is no room");
+        }
         if (((segment.address() | segment.byteSize()) & (PAGE_BYTES - 1)) != 0) {
             throw new AssertionError("only whole pages can be mapped");
         }
@@ -434,6 +465,7 @@ final class SimulatedNvme implements NvmeRegisters, DmaAllocator, Pace {
                         .mn("simulated")
                         .mdts(mdts)
                         .oncs(oncs)
+                        .vwc(vwc)
                         .nn(1)
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);

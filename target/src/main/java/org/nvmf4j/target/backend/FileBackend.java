@@ -115,6 +115,11 @@ public final class FileBackend implements Backend {
         try {
             switch (request.operation()) {
                 case READ -> transfer.read(request.data(), request.offsetBytes());
+                case COMPARE -> {
+                    return transfer.isSame(request.data(), request.offsetBytes())
+                            ? BackendStatus.SUCCESS
+                            : BackendStatus.COMPARE_FAILURE;
+                }
                 case WRITE -> transfer.write(request.data(), request.offsetBytes());
                 case WRITE_ZEROES -> transfer.writeZeroes(request.offsetBytes(), request.lengthBytes());
                 case FLUSH -> channel.force(false);

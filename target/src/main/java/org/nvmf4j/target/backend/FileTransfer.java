@@ -64,6 +64,22 @@ final class FileTransfer {
         }
     }
 
+    /** Whether the buffer's remaining bytes are those of the file; takes them. */
+    boolean isSame(ByteBuffer data, long position) throws IOException {
+        ByteBuffer own = bounce();
+        int start = data.position();
+        int end = data.limit();
+        for (int at = start; at < end; at += BOUNCE_BYTES) {
+            data.limit(Math.min(end, at + BOUNCE_BYTES)).position(at);
+            own.clear().limit(data.remaining());
+            readFully(own, position + (at - start));
+            if (own.flip().mismatch(data) >= 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     void writeZeroes(long position, long lengthBytes) throws IOException {
         if (zeroes == null) {
             zeroes = aligned(ZEROES_BYTES);

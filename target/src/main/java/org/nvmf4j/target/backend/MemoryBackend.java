@@ -65,6 +65,7 @@ public final class MemoryBackend implements Backend {
             case READ -> read(request);
             case WRITE -> write(request);
             case WRITE_ZEROES -> writeZeroes(request);
+            case COMPARE -> compare(request);
             case FLUSH, DEALLOCATE -> BackendStatus.SUCCESS;
         };
     }
@@ -104,6 +105,27 @@ public final class MemoryBackend implements Backend {
                 return BackendStatus.DATA_LOST;
             }
             offset += length;
+            at += length;
+        }
+        return BackendStatus.SUCCESS;
+    }
+
+    private BackendStatus compare(BackendRequest request) {
+        long at = 0;
+        while (at < request.lengthBytes()) {
+            long offset = request.offsetBytes() + at;
+            long length = Math.min(request.lengthBytes() - at, toChunkEnd(offset));
+            MemorySegment chunk = chunk(offset);
+            boolean same;
+            if (chunk == null) {
+                length = Math.min(length, zeroes.byteSize());
+                same = request.isSame(zeroes, 0, at, length);
+            } else {
+                same = request.isSame(chunk, inChunk(offset), at, length);
+            }
+            if (!same) {
+                return BackendStatus.COMPARE_FAILURE;
+            }
             at += length;
         }
         return BackendStatus.SUCCESS;

@@ -1,12 +1,17 @@
 package org.nvmf4j.target.backend;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.BackendOperation;
 import org.nvmf4j.target.spi.BackendRequest;
 import org.nvmf4j.target.spi.BackendStatus;
 import org.nvmf4j.target.spi.PeerClient;
 
 /** Blocks that are not there: writes are forgotten, reads are zero, both at no cost. For measuring all the rest. */
 public final class NullBackend implements Backend {
+    private static final MemorySegment ZEROES = Arena.global().allocate(4096).asReadOnly();
+
     private final long sizeBytes;
 
     /**
@@ -43,7 +48,18 @@ public final class NullBackend implements Backend {
 
     @Override
     public BackendStatus submit(BackendRequest request) {
-        return BackendStatus.SUCCESS;
+        return request.operation() != BackendOperation.COMPARE || isZero(request)
+                ? BackendStatus.SUCCESS
+                : BackendStatus.COMPARE_FAILURE;
+    }
+
+    private static boolean isZero(BackendRequest request) {
+        for (long at = 0; at < request.lengthBytes(); at += ZEROES.byteSize()) {
+            if (!request.isSame(ZEROES, 0, at, Math.min(ZEROES.byteSize(), request.lengthBytes() - at))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     @Override

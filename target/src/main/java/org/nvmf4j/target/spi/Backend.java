@@ -1,6 +1,8 @@
 package org.nvmf4j.target.spi;
 
 import java.io.IOException;
+import java.util.Optional;
+import java.util.UUID;
 
 /**
  * Where the blocks of a namespace live: a file, memory, a device.
@@ -43,6 +45,16 @@ public interface Backend extends AutoCloseable {
      */
     default boolean readsZeroes() {
         return false;
+    }
+
+    /** How it likes to be used. */
+    default OptimalSizes optimalSizes() {
+        return OptimalSizes.UNKNOWN;
+    }
+
+    /** Identity of its data, the same wherever and whenever it is exported, if it knows one. */
+    default Optional<UUID> identity() {
+        return Optional.empty();
     }
 
     /** Who moves the data of reads and writes, and so must reach the peer memory that it passes through; the CPU by default. */

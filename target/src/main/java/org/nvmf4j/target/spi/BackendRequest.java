@@ -33,7 +33,7 @@ public abstract class BackendRequest {
     }
 
     /**
-     * Says where the data of a read or write is.
+     * Says where the data of a read, write or compare is.
      *
      * @param mayVanish see {@link #mayVanish}
      */
@@ -102,7 +102,13 @@ public abstract class BackendRequest {
         return OnDemandMemory.copy(segment, segmentOffset + at, target, targetOffset, length);
     }
 
-    /** Memory that holds the data of a write or takes that of a read, from {@link #segmentOffset} on; native. */
+    /** Whether the data, of a compare, is the same as that of other memory. */
+    public final boolean isSame(MemorySegment other, long otherOffset, long at, long length) {
+        long from = segmentOffset + at;
+        return MemorySegment.mismatch(other, otherOffset, otherOffset + length, segment, from, from + length) < 0;
+    }
+
+    /** Memory that holds the data of a write or compare or takes that of a read, from {@link #segmentOffset} on; native. */
     public final MemorySegment segment() {
         return segment;
     }

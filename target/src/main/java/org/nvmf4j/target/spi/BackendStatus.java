@@ -13,6 +13,8 @@ public enum BackendStatus {
     WRITE_PROTECTED,
     /** The backend cannot do this operation. */
     UNSUPPORTED,
+    /** The data of a {@link BackendOperation#COMPARE} is not that of the backend. */
+    COMPARE_FAILURE,
     /** The memory of the data has vanished, see {@link BackendRequest#mayVanish}. */
     DATA_LOST,
     /** It ended as an NVMe device behind the backend says, see {@link BackendRequest#deviceStatus(int)}. */

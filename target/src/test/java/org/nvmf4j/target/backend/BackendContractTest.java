@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -46,6 +47,36 @@ class BackendContractTest {
             assertThat(request.read(backend, 0, MAX_LENGTH)).containsOnly(0);
             assertThat(request.read(backend, SIZE - 4096, 4096)).containsOnly(0);
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void compares(Kind kind) throws IOException {
+        try (Backend backend = open(kind)) {
+            TestRequest request = new TestRequest(MAX_LENGTH + 512);
+            byte[] bytes = new byte[MAX_LENGTH];
+            assertThat(request.compare(backend, SIZE - MAX_LENGTH, bytes, 0)).isEqualTo(BackendStatus.SUCCESS);
+            new Random(1).nextBytes(bytes);
+            assertThat(request.write(backend, 4096, bytes)).isEqualTo(BackendStatus.SUCCESS);
+            for (int at : new int[] {0, 64}) {
+                assertThat(request.compare(backend, 4096, bytes, at)).isEqualTo(BackendStatus.SUCCESS);
+            }
+            bytes[MAX_LENGTH - 1]++;
+            for (int at : new int[] {0, 64}) {
+                assertThat(request.compare(backend, 4096, bytes, at)).isEqualTo(BackendStatus.COMPARE_FAILURE);
+            }
+            assertThat(request.compare(backend, SIZE - MAX_LENGTH, bytes, 0)).isEqualTo(BackendStatus.COMPARE_FAILURE);
+        }
+    }
+
+    @Test
+    void theNullBackendComparesWithZeroes() {
+        NullBackend backend = new NullBackend(SIZE);
+        TestRequest request = new TestRequest(MAX_LENGTH);
+        byte[] bytes = new byte[MAX_LENGTH];
+        assertThat(request.compare(backend, 4096, bytes, 0)).isEqualTo(BackendStatus.SUCCESS);
+        bytes[MAX_LENGTH - 1] = 1;
+        assertThat(request.compare(backend, 4096, bytes, 0)).isEqualTo(BackendStatus.COMPARE_FAILURE);
     }
 
     @ParameterizedTest

@@ -55,6 +55,11 @@ final class TestRequest extends BackendRequest {
         return memory.asSlice(at, length).toArray(ValueLayout.JAVA_BYTE);
     }
 
+    BackendStatus compare(Backend backend, long offset, byte[] bytes, long at) {
+        MemorySegment.copy(MemorySegment.ofArray(bytes), 0, memory, at, bytes.length);
+        return run(backend, BackendOperation.COMPARE, offset, bytes.length, at, false);
+    }
+
     @Override
     protected ByteBuffer viewOfSegment() {
         return view;

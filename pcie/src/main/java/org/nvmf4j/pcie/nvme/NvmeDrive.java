@@ -1,0 +1,215 @@
+package org.nvmf4j.pcie.nvme;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.nvmf4j.nvme.AsyncEvent;
+import org.nvmf4j.pcie.PciAddress;
+
+/**
+ * A controller that is ours, and the backends of its namespaces. It has a control thread, which looks after the controller every so often
+ * until the last backend is closed. Thread-safe.
+ */
+final class NvmeDrive {
+    private static final System.Logger LOG = System.getLogger(NvmeDrive.class.getName());
+    private static final long LOOK_NANOS = 20_000_000;
+    private static final long JOIN_MILLIS = 100;
+
+    private final PciAddress address;
+    private final NvmeHardware hardware;
+    private final NvmeController controller;
+    private final DmaMemory zeroes;
+    private final Consumer<NvmeDrive> whenClosed;
+    private final Set<Integer> exported = new HashSet<>();
+    /** Held by who uses the admin queue. */
+    private final ReentrantLock admin = new ReentrantLock();
+
+    private volatile @Nullable Thread control;
+    private volatile boolean closing;
+    private boolean closed;
+
+    private NvmeDrive(
+            PciAddress address,
+            NvmeHardware hardware,
+            NvmeController controller,
+            DmaMemory zeroes,
+            Consumer<NvmeDrive> whenClosed) {
+        this.address = address;
+        this.hardware = hardware;
+        this.controller = controller;
+        this.zeroes = zeroes;
+        this.whenClosed = whenClosed;
+    }
+
+    /**
+     * Starts a controller, whose hardware is closed with the drive, or if that fails.
+     *
+     * @param whenClosed hears that the last backend has been closed
+     * @throws IOException with one line
+     */
+    static NvmeDrive start(PciAddress address, NvmeHardware hardware, Consumer<NvmeDrive> whenClosed)
+            throws IOException {
+        NvmeController controller = null;
+        try {
+            controller = NvmeController.start(hardware.registers(), hardware.dma(), hardware.pace());
+            DmaMemory zeroes = hardware.dma().allocate(NvmeQueue.PAGE_BYTES);
+            NvmeDrive drive = new NvmeDrive(address, hardware, controller, zeroes, whenClosed);
+            controller.onEvent(drive::heard);
+            return drive;
+        } catch (IOException | RuntimeException e) {
+            if (controller != null) {
+                controller.close();
+            }
+            hardware.close();
+            throw new IOException(address + ": " + e.getMessage(), e);
+        }
+    }
+
+    PciAddress address() {
+        return address;
+    }
+
+    NvmeHardware hardware() {
+        return hardware;
+    }
+
+    NvmeController controller() {
+        return controller;
+    }
+
+    /** A page of zeroes. */
+    DmaMemory zeroes() {
+        return zeroes;
+    }
+
+    private void heard(int event) {
+        LOG.log(System.Logger.Level.WARNING, "drive " + address + " reports: " + AsyncEvent.describe(event));
+    }
+
+    /**
+     * Makes a backend of a namespace.
+     *
+     * @param nsid 0 for the only one that there is
+     * @throws IOException with one line, if there is none, or several, or it is exported already or has a format that cannot be
+     */
+    NvmeBackend open(int nsid) throws IOException {
+        admin.lock();
+        try {
+            return openAlone(nsid);
+        } finally {
+            admin.unlock();
+        }
+    }
+
+    private synchronized NvmeBackend openAlone(int nsid) throws IOException {
+        if (closed) {
+            throw new IOException("drive " + address + " is about to be let go; try again");
+        }
+        int[] there = controller.namespaceIds();
+        if (nsid == 0 && there.length != 1) {
+            throw new IOException("drive " + address
+                    + (there.length == 0
+                            ? " has no active namespace; nvme create-ns and attach-ns make one"
+                            : " has several namespaces; name one, as in pcie:" + address + "/" + there[0]));
+        }
+        int chosen = nsid == 0 ? there[0] : nsid;
+        String who = "namespace " + chosen + " of drive " + address;
+        if (Arrays.stream(there).noneMatch(one -> one == chosen)) {
+            throw new IOException(who + " is not there; "
+                    + (there.length == 0
+                            ? "it has none"
+                            : "it has "
+                                    + Arrays.stream(there)
+                                            .mapToObj(Integer::toString)
+                                            .collect(Collectors.joining(", "))));
+        }
+        if (exported.contains(chosen)) {
+            throw new IOException(who + " is exported already");
+        }
+        NvmeNamespace namespace = NvmeNamespace.of(
+                who, chosen, controller.namespace(chosen), controller.identify(), controller.maxTransferBytes());
+        exported.add(chosen);
+        return new NvmeBackend(this, namespace);
+    }
+
+    /** Whether no backend is open. */
+    synchronized boolean isUnused() {
+        return exported.isEmpty();
+    }
+
+    /** Begins to look after the controller; before that, the caller has it to itself. */
+    synchronized void startControl() {
+        if (control == null && !closed) {
+            Thread thread =
+                    Thread.ofPlatform().daemon().name("nvmf-nvme-" + address).unstarted(this::control);
+            control = thread;
+            thread.start();
+        }
+    }
+
+    private void control() {
+        while (!closing) {
+            lookAfter();
+            LockSupport.parkNanos(this, LOOK_NANOS);
+        }
+    }
+
+    /** Looks after the controller once; the control thread, or a test in its place. */
+    void lookAfter() {
+        admin.lock();
+        try {
+            controller.lookAfter();
+        } catch (IOException e) {
+            LOG.log(System.Logger.Level.ERROR, "drive " + address + " cannot be used any more: " + e.getMessage());
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "unexpected failure of drive " + address, e);
+            controller.abandon();
+        } finally {
+            admin.unlock();
+        }
+    }
+
+    /** A lane has opened or closed a queue: the control thread looks at once. */
+    void lookSoon() {
+        LockSupport.unpark(control);
+    }
+
+    /** The namespace is not used any more; after the last one the controller is shut down. */
+    void release(int nsid) {
+        synchronized (this) {
+            exported.remove(nsid);
+            if (!exported.isEmpty() || closed) {
+                return;
+            }
+            closed = true;
+        }
+        whenClosed.accept(this);
+        close();
+    }
+
+    private void close() {
+        closing = true;
+        Thread thread = control;
+        boolean interrupted = false;
+        while (thread != null && thread.isAlive()) {
+            LockSupport.unpark(thread);
+            try {
+                thread.join(JOIN_MILLIS);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        controller.close();
+        zeroes.close();
+        hardware.close();
+    }
+}
