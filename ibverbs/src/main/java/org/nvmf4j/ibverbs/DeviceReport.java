@@ -30,6 +30,7 @@ import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
+import org.nvmf4j.verbs.spi.VerbsProvider;
 
 /** What there is to say of the kernel's RDMA devices: what sysfs tells, and what they answer when one tries. */
 final class DeviceReport {
@@ -37,10 +38,12 @@ final class DeviceReport {
     private static final long MEMORY_TRIED = 64L << 20;
 
     private final Path devices;
+    private final VerbsProvider provider;
 
-    /** A report from {@code /sys/class/infiniband}, or a copy of it. */
-    DeviceReport(Path devices) {
+    /** A report from {@code /sys/class/infiniband}, or a copy of it, and from trying what a provider opens. */
+    DeviceReport(Path devices, VerbsProvider provider) {
         this.devices = devices;
+        this.provider = provider;
     }
 
     List<DeviceDescription> all() {
@@ -68,6 +71,16 @@ final class DeviceReport {
                 .orElseThrow(() -> new VerbsException("RDMA device " + name + " has no "
                         + (peer == null ? "IP" : peer instanceof Inet6Address ? "IPv6" : "IPv4")
                         + " address: give its interface one"));
+    }
+
+    /** The name of the device that the kernel knows to have an address; empty if none has. */
+    String ownerOf(InetAddress address) {
+        return list(devices).stream()
+                .filter(device -> list(device.resolve("ports")).stream()
+                        .anyMatch(port -> addresses(port).contains(address)))
+                .map(device -> device.getFileName().toString())
+                .findFirst()
+                .orElse("");
     }
 
     private DeviceDescription describe(Path device) {
@@ -138,13 +151,13 @@ final class DeviceReport {
         return node.isEmpty() || node.startsWith("-") ? "none" : node;
     }
 
-    private static void tryOut(Set<InetAddress> addresses, Map<String, String> facts) {
+    private void tryOut(Set<InetAddress> addresses, Map<String, String> facts) {
         if (addresses.isEmpty()) {
             facts.put("use", "not possible: it has no IP address; ip addr add ADDR dev INTERFACE");
             return;
         }
         try (ProviderDevice device =
-                new IbVerbsProvider().open(DeviceOptions.at(addresses.iterator().next()))) {
+                provider.open(DeviceOptions.at(addresses.iterator().next()))) {
             DeviceAttributes attributes = device.attributes();
             facts.put("path MTU", Integer.toString(attributes.pathMtuBytes()));
             facts.put(

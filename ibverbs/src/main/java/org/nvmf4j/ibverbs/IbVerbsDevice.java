@@ -36,6 +36,7 @@ import org.nvmf4j.verbs.spi.QueuePairChecks;
  */
 final class IbVerbsDevice implements ProviderDevice {
     private static final System.Logger LOG = System.getLogger(IbVerbsDevice.class.getName());
+    static final int ENODEV = 19;
     static final String REMOVED = "the device was removed";
 
     private static final int MAX_VECTORS = 256;
@@ -95,7 +96,7 @@ final class IbVerbsDevice implements ProviderDevice {
             return id;
         } catch (VerbsException e) {
             id.destroy();
-            if (e.errno() == SystemErrors.EADDRNOTAVAIL || e.errno() == 19) { // ENODEV
+            if (e.errno() == SystemErrors.EADDRNOTAVAIL || e.errno() == ENODEV) {
                 throw noDevice(local);
             }
             throw e;
@@ -103,8 +104,10 @@ final class IbVerbsDevice implements ProviderDevice {
     }
 
     private static VerbsException noDevice(InetAddress local) {
-        return new VerbsException("no RDMA device has the address " + AddressText.of(local)
-                + ": see rdma link and ip address, or use provider softroce");
+        return new VerbsException(
+                "no RDMA device has the address " + AddressText.of(local)
+                        + ": see rdma link and ip address, or use provider softroce",
+                ENODEV);
     }
 
     /** The name of the device that owns an address. */

@@ -28,6 +28,25 @@ public final class IbVerbsProvider implements VerbsProvider {
 
     private static final Path KERNEL_DEVICES = Path.of("/sys/class/infiniband");
 
+    private final Path kernelDevices;
+    private final Loading libraries;
+
+    /** How the libraries are loaded. */
+    @FunctionalInterface
+    interface Loading {
+        RdmaCore load() throws VerbsException;
+    }
+
+    public IbVerbsProvider() {
+        this(KERNEL_DEVICES, RdmaCore::load);
+    }
+
+    /** On another machine, for tests. */
+    IbVerbsProvider(Path kernelDevices, Loading libraries) {
+        this.kernelDevices = kernelDevices;
+        this.libraries = libraries;
+    }
+
     @Override
     public String name() {
         return NAME;
@@ -47,7 +66,7 @@ public final class IbVerbsProvider implements VerbsProvider {
             return "the kernel has no RDMA device: load the driver of a NIC, or rdma_rxe (rdma link add rxe0 type rxe netdev DEV)";
         }
         try {
-            RdmaCore.load();
+            RdmaCore _ = libraries.load();
             return "";
         } catch (VerbsException e) {
             return String.valueOf(e.getMessage());
@@ -56,11 +75,15 @@ public final class IbVerbsProvider implements VerbsProvider {
 
     @Override
     public List<DeviceDescription> describeDevices() {
-        return new DeviceReport(KERNEL_DEVICES).all();
+        return report().all();
     }
 
-    private static boolean hasKernelDevice() {
-        try (Stream<Path> devices = Files.list(KERNEL_DEVICES)) {
+    private DeviceReport report() {
+        return new DeviceReport(kernelDevices, this);
+    }
+
+    private boolean hasKernelDevice() {
+        try (Stream<Path> devices = Files.list(kernelDevices)) {
             return devices.findAny().isPresent();
         } catch (IOException e) {
             return false;
@@ -75,7 +98,7 @@ public final class IbVerbsProvider implements VerbsProvider {
             return false;
         }
         try {
-            String found = IbVerbsDevice.nameAt(RdmaCore.load(), local(options));
+            String found = IbVerbsDevice.nameAt(libraries.load(), local(options));
             return options.deviceName() == null || found.equals(options.deviceName());
         } catch (VerbsException e) {
             return false;
@@ -85,7 +108,7 @@ public final class IbVerbsProvider implements VerbsProvider {
     @Override
     public String deviceName(DeviceOptions options) {
         try {
-            return unavailableBecause().isEmpty() ? IbVerbsDevice.nameAt(RdmaCore.load(), local(options)) : NAME;
+            return unavailableBecause().isEmpty() ? IbVerbsDevice.nameAt(libraries.load(), local(options)) : NAME;
         } catch (VerbsException e) {
             return NAME;
         }
@@ -104,15 +127,25 @@ public final class IbVerbsProvider implements VerbsProvider {
         }
         InetAddress local = local(options);
         checkDeviceName(options.withLocalAddress(local));
-        return new IbVerbsDevice(RdmaCore.load(), local, options);
+        try {
+            return new IbVerbsDevice(libraries.load(), local, options);
+        } catch (VerbsException e) {
+            String owner = e.errno() == IbVerbsDevice.ENODEV ? report().ownerOf(local) : "";
+            if (owner.isEmpty()) {
+                throw e;
+            }
+            throw new VerbsException("RDMA device " + owner + " has the address " + AddressText.of(local)
+                    + ", but cannot be opened: give this user access to /dev/infiniband (group rdma, or root), and load the kernel"
+                    + " module ib_uverbs");
+        }
     }
 
-    private static InetAddress local(DeviceOptions options) throws VerbsException {
+    private InetAddress local(DeviceOptions options) throws VerbsException {
         @Nullable InetAddress local = options.localAddress();
         InetAddress remote = options.remoteAddress();
         String wanted = options.deviceName();
         if (local == null && wanted != null) {
-            local = new DeviceReport(KERNEL_DEVICES).addressOf(wanted, remote);
+            local = report().addressOf(wanted, remote);
         }
         if (local == null && remote != null) {
             try {

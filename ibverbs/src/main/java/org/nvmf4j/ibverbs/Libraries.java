@@ -1,5 +1,6 @@
 package org.nvmf4j.ibverbs;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -8,8 +9,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.verbs.VerbsException;
@@ -35,6 +41,9 @@ final class Libraries implements RdmaCore.Calls {
                     Linker.Option.captureCallState("errno"));
     private static final long ERRNO_OFFSET =
             Linker.Option.captureStateLayout().byteOffset(PathElement.groupElement("errno"));
+
+    /** The soft limit where there is one; "unlimited" does not match. */
+    private static final Pattern LOCKED = Pattern.compile("Max locked memory\\s+(\\d+)\\s");
 
     private final Map<Function, MemorySegment> functions = new EnumMap<>(Function.class);
 
@@ -75,6 +84,19 @@ final class Libraries implements RdmaCore.Calls {
                     name + " is not there: install rdma-core's libraries (Debian, Ubuntu: apt-get install libibverbs1"
                             + " librdmacm1 ibverbs-providers; RHEL, Fedora: dnf install libibverbs librdmacm)",
                     e);
+        }
+    }
+
+    @Override
+    public long lockableBytes() {
+        try (Stream<String> limits = Files.lines(Path.of("/proc/self/limits"))) {
+            return limits.map(LOCKED::matcher)
+                    .filter(Matcher::lookingAt)
+                    .mapToLong(limit -> Long.parseLong(limit.group(1)))
+                    .findFirst()
+                    .orElse(Long.MAX_VALUE);
+        } catch (IOException e) {
+            return Long.MAX_VALUE;
         }
     }
 

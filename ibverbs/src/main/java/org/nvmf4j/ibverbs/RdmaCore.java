@@ -97,6 +97,9 @@ final class RdmaCore {
          * @param errno where its error number goes
          */
         long call(Function function, int[] errno, long a, long b, long c, long d, long e, long f);
+
+        /** How much memory this process may lock, in bytes; {@link Long#MAX_VALUE} if as much as it likes. */
+        long lockableBytes();
     }
 
     RdmaCore(Calls calls) {
@@ -159,12 +162,9 @@ final class RdmaCore {
         check(function, a, 0, 0, 0);
     }
 
-    static VerbsException failure(Function function, int errno) {
+    private VerbsException failure(Function function, int errno) {
         String remedy = switch (errno) {
-            case SystemErrors.ENOMEM ->
-                function == Function.IBV_REG_MR
-                        ? "; memory is locked for the device: raise the limit (ulimit -l unlimited, or LimitMEMLOCK)"
-                        : "";
+            case SystemErrors.ENOMEM -> lockRemedy();
             case 2 -> // ENOENT: what librdmacm says when it can open no device
                 function == Function.RDMA_CREATE_EVENT_CHANNEL
                         ? "; no RDMA device can be opened: give this user access to /dev/infiniband (group rdma, or root),"
@@ -174,6 +174,15 @@ final class RdmaCore {
             default -> "";
         };
         return new VerbsException(function.symbol() + ": " + SystemErrors.describe(errno) + remedy, errno);
+    }
+
+    /** What a device uses is locked, also what its driver has for queues. */
+    private String lockRemedy() {
+        long bytes = calls.lockableBytes();
+        return bytes == Long.MAX_VALUE
+                ? ""
+                : "; a device needs its memory locked, and this process may lock " + (bytes >> 10)
+                        + " KiB: raise that (ulimit -l unlimited, or LimitMEMLOCK=infinity of the service)";
     }
 
     /** Calls one of the functions in {@link Abi.IbvContext}, which need no errno. */

@@ -23,7 +23,7 @@ class DeviceReportTest {
     @BeforeEach
     void copySysfs() throws IOException {
         Path devices = sysfs.resolve("class/infiniband");
-        report = new DeviceReport(devices);
+        report = new DeviceReport(devices, new IbVerbsProvider());
         Path mlx = devices.resolve("mlx5_0");
         write(mlx.resolve("ports/1/state"), "4: ACTIVE\n");
         write(mlx.resolve("ports/1/link_layer"), "Ethernet\n");

@@ -48,6 +48,7 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     final List<byte[]> posted = new ArrayList<>();
 
     int portState = PORT_ACTIVE;
+    long lockableBytes = Long.MAX_VALUE;
     /** Whether anybody answers who is asked for. */
     boolean answers = true;
     /** What {@code ibv_post_send} and {@code ibv_req_notify_cq} give. */
@@ -149,6 +150,11 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     /** The calls of a function so far. */
     synchronized List<Call> callsOf(Function function) {
         return calls.stream().filter(call -> call.function == function).toList();
+    }
+
+    @Override
+    public long lockableBytes() {
+        return lockableBytes;
     }
 
     @Override

@@ -65,7 +65,8 @@ public final class Device implements AutoCloseable {
             }
         }
         String names = all.stream().map(VerbsProvider::name).collect(Collectors.joining(", "));
-        String device = options.deviceName() == null ? "" : " on device " + options.deviceName();
+        String device =
+                options.deviceName() == null ? "" : " on device " + options.deviceName() + " (see nvmf devices)";
         throw new VerbsException(
                 any
                         ? "no RDMA provider can serve this address" + device + "; providers here: " + names
