@@ -18,6 +18,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.bench.FioText;
+import org.nvmf4j.pcie.Drives;
+import org.nvmf4j.pcie.SysfsPeerMemoryProvider;
 import org.nvmf4j.target.Namespace;
 import org.nvmf4j.target.NamespaceSpec;
 import org.nvmf4j.target.PeerMemoryChoice;
@@ -44,6 +46,8 @@ import picocli.CommandLine.Spec;
             "",
             "SPEC is " + NamespaceSpec.FORM + ".",
             "Sizes are bytes, or a number with k, M, G or T. A file may be a block device.",
+            "pcie takes an NVMe drive that is bound to vfio-pci, without the kernel's block",
+            "layer (nvmf pcie list); its memory buffer is peer memory, if it has one.",
             "p2pmem has the data pass through peer memory: 0 off, 1 the nearest that the RDMA",
             "device and the backend reach, or the PCI address of a device (nvmf p2p explain).",
             "Every --listen address is a device of its own; --pcap is possible with one",
@@ -143,11 +147,17 @@ final class ServeCommand implements Callable<Integer> {
         if (!allowedHosts.isEmpty()) {
             subsystem.allowHosts(new HashSet<>(allowedHosts));
         }
-        subsystem.addNamespaces(specs);
+        SysfsPeerMemoryProvider memories =
+                specs.stream().anyMatch(ServeCommand::wantsPeerMemory) ? peerMemory.provider() : null;
+        subsystem.addNamespaces(specs, Drives.throughVfio(buffer -> {
+            if (memories != null) {
+                memories.add(buffer);
+            }
+        }));
         CountDownLatch stop = new CountDownLatch(1);
         List<Device> devices = new ArrayList<>();
         try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
-            serve(builder(options, subsystem, specs), subsystem, ports, devices, stop);
+            serve(builder(options, subsystem, memories), subsystem, ports, devices, stop);
         } finally {
             devices.forEach(Device::close);
         }
@@ -190,11 +200,11 @@ final class ServeCommand implements Callable<Integer> {
         }
     }
 
-    private Target.Builder builder(TargetOptions options, Subsystem subsystem, List<NamespaceSpec> specs)
-            throws IOException {
+    private static Target.Builder builder(
+            TargetOptions options, Subsystem subsystem, @Nullable SysfsPeerMemoryProvider memories) {
         Target.Builder builder = Target.builder().options(options).subsystem(subsystem);
-        if (specs.stream().anyMatch(ServeCommand::wantsPeerMemory)) {
-            builder.peerMemory(peerMemory.provider());
+        if (memories != null) {
+            builder.peerMemory(memories);
         }
         return builder;
     }

@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.backend.FileBackend;
 import org.nvmf4j.target.backend.FileBackendOptions;
@@ -17,19 +19,21 @@ import org.nvmf4j.target.backend.FileBackendOptions.DirectIo;
 import org.nvmf4j.target.backend.MemoryBackend;
 import org.nvmf4j.target.backend.NullBackend;
 import org.nvmf4j.target.spi.Backend;
+import org.nvmf4j.target.spi.DriveOpener;
 import org.nvmf4j.target.spi.PeerClient;
 
 /**
- * A namespace in words, as after {@code --ns}: {@code null:SIZE}, {@code mem:SIZE} or {@code file:PATH}, then {@code ,key=value} as often as
- * needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, {@code p2pmem=0|1|BDF}, and for a file {@code size=SIZE} (create it if there is
+ * A namespace in words, as after {@code --ns}: {@code null:SIZE}, {@code mem:SIZE}, {@code file:PATH} or {@code pcie:BDF[/NSID]}, which is a
+ * namespace of an NVMe drive that the process has for itself, then {@code ,key=value} as often as needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, {@code p2pmem=0|1|BDF}, and for a file {@code size=SIZE} (create it if there is
  * none), {@code direct=auto|on|off}, {@code threads=N}. A comma that belongs to a path is written twice.
  *
  * @param kind what backend
  * @param sizeBytes of null and memory, or of a file to create; 0 for an existing file
  * @param path of a file, else null
+ * @param drive with {@link Kind#PCIE}, else null
  * @param blockSizeBytes 512, 4096, or 0 for what suits the backend
  * @param nsid 0 for the next free one
- * @param uuid null for one that stays the same for the same file, or random
+ * @param uuid null for one that stays the same for the same file or drive, or random
  * @param peerMemory which peer memory its data passes through
  * @param directIo see {@link FileBackendOptions}
  * @param threads see {@link FileBackendOptions}
@@ -38,6 +42,7 @@ public record NamespaceSpec(
         Kind kind,
         long sizeBytes,
         @Nullable Path path,
+        @Nullable Drive drive,
         int blockSizeBytes,
         int nsid,
         @Nullable UUID uuid,
@@ -47,14 +52,45 @@ public record NamespaceSpec(
         int threads) {
     /** The form, for help texts. */
     public static final String FORM =
-            "null:SIZE, mem:SIZE or file:PATH, with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro ,p2pmem=0|1|BDF"
+            "null:SIZE, mem:SIZE, file:PATH or pcie:BDF[/NSID], with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro ,p2pmem=0|1|BDF"
                     + " and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
+
+    static final DriveOpener NO_DRIVES = (address, nsid) -> {
+        throw new IOException("drive " + address + ": this program opens no drives");
+    };
 
     /** What backend a namespace has. */
     public enum Kind {
         NULL,
         MEM,
-        FILE
+        FILE,
+        PCIE
+    }
+
+    /**
+     * A namespace of a drive.
+     *
+     * @param pciAddress as {@code 0000:04:00.0}
+     * @param nsid on the drive; 0 for the only one that there is
+     */
+    public record Drive(String pciAddress, int nsid) {
+        private static final Pattern TEXT = Pattern.compile("([^/]+)(?:/([0-9]{1,9}))?");
+
+        /** The text behind {@code pcie:}, or null if it is something else. */
+        static @Nullable Drive parse(String text) {
+            Matcher parts = TEXT.matcher(text);
+            if (!parts.matches()) {
+                return null;
+            }
+            String number = parts.group(2);
+            int nsid = number == null ? 0 : Integer.parseInt(number);
+            if (number != null && nsid == 0) {
+                return null;
+            }
+            return PeerMemoryChoice.pciAddress(parts.group(1))
+                    .map(address -> new Drive(address, nsid))
+                    .orElse(null);
+        }
     }
 
     /**
@@ -77,6 +113,7 @@ public record NamespaceSpec(
             case "null" -> Kind.NULL;
             case "mem" -> Kind.MEM;
             case "file" -> Kind.FILE;
+            case "pcie" -> Kind.PCIE;
             default ->
                 throw new IllegalArgumentException("namespace '" + text + "' does not say what it is; use " + FORM);
         };
@@ -84,7 +121,11 @@ public record NamespaceSpec(
         String main = parts.getFirst();
         if (main.isEmpty()) {
             throw new IllegalArgumentException("namespace '" + text + "' has no "
-                    + (kind == Kind.FILE ? "path; as in file:/srv/disk.img" : "size; as in mem:1G"));
+                    + switch (kind) {
+                        case NULL, MEM -> "size; as in mem:1G";
+                        case FILE -> "path; as in file:/srv/disk.img";
+                        case PCIE -> "PCI address; as in pcie:0000:04:00.0";
+                    });
         }
         Options options = new Options(kind, text, otherwise);
         for (String part : parts.subList(1, parts.size())) {
@@ -113,18 +154,24 @@ public record NamespaceSpec(
         return parts;
     }
 
+    /** As {@link #open(int, DriveOpener)} where there are no drives. */
+    public Namespace open(int nsid) throws IOException {
+        return open(nsid, NO_DRIVES);
+    }
+
     /**
      * Opens the backend and makes the namespace.
      *
      * @param nsid that it gets if the specification names none
+     * @param drives opens those that are named by PCI address
      * @throws IOException with one line that says what is in the way and what to do
      */
-    public Namespace open(int nsid) throws IOException {
-        Backend backend = openBackend();
+    public Namespace open(int nsid, DriveOpener drives) throws IOException {
+        Backend backend = openBackend(drives);
         try {
             return Namespace.builder(this.nsid == 0 ? nsid : this.nsid, backend)
                     .blockSizeBytes(blockSizeBytes)
-                    .uuid(uuid == null && path != null ? uuidOf(path) : uuid)
+                    .uuid(identity(backend))
                     .readOnly(readOnly)
                     .peerMemory(peerMemory)
                     .build();
@@ -146,10 +193,19 @@ public record NamespaceSpec(
                 directIo == DirectIo.OFF
                         ? new PeerClient.Cpu("the page cache of " + path)
                         : new PeerClient.File(Objects.requireNonNull(path));
+            case PCIE ->
+                new PeerClient.PciFunction(Objects.requireNonNull(drive).pciAddress(), "the drive");
         };
     }
 
-    private Backend openBackend() throws IOException {
+    private @Nullable UUID identity(Backend backend) throws IOException {
+        if (uuid != null) {
+            return uuid;
+        }
+        return path != null ? uuidOf(path) : backend.identity().orElse(null);
+    }
+
+    private Backend openBackend(DriveOpener drives) throws IOException {
         return switch (kind) {
             case NULL -> new NullBackend(sizeBytes);
             case MEM -> new MemoryBackend(sizeBytes);
@@ -157,6 +213,10 @@ public record NamespaceSpec(
                 FileBackend.open(
                         Objects.requireNonNull(path),
                         new FileBackendOptions(readOnly, directIo, blockSizeBytes, sizeBytes, threads));
+            case PCIE -> {
+                Drive named = Objects.requireNonNull(drive);
+                yield drives.open(named.pciAddress(), named.nsid());
+            }
         };
     }
 
@@ -240,15 +300,20 @@ public record NamespaceSpec(
         }
 
         NamespaceSpec spec(String main) {
-            long sizeBytes = kind == Kind.FILE ? createSizeBytes : size(main);
+            long sizeBytes = switch (kind) {
+                case NULL, MEM -> size(main);
+                case FILE -> createSizeBytes;
+                case PCIE -> 0;
+            };
             int block = blockSizeBytes == 0 ? 512 : blockSizeBytes;
             if (sizeBytes % block != 0) {
                 throw wrong("the size is not a multiple of the block size " + block + "; the next one is "
                         + (sizeBytes / block + 1) * block);
             }
             Path path = kind == Kind.FILE ? path(main) : null;
+            Drive drive = kind == Kind.PCIE ? drive(main) : null;
             return new NamespaceSpec(
-                    kind, sizeBytes, path, blockSizeBytes, nsid, uuid, readOnly, peerMemory, directIo, threads);
+                    kind, sizeBytes, path, drive, blockSizeBytes, nsid, uuid, readOnly, peerMemory, directIo, threads);
         }
 
         private Path path(String main) {
@@ -257,6 +322,15 @@ public record NamespaceSpec(
             } catch (InvalidPathException e) {
                 throw wrong("'" + main + "' is not a path");
             }
+        }
+
+        private Drive drive(String main) {
+            Drive named = Drive.parse(main);
+            if (named == null) {
+                throw wrong("'" + main + "' is no PCI address, or one with the number of a namespace; as in"
+                        + " pcie:0000:04:00.0 or pcie:0000:04:00.0/1");
+            }
+            return named;
         }
 
         private long size(String value) {

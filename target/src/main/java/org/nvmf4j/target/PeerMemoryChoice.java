@@ -1,6 +1,7 @@
 package org.nvmf4j.target;
 
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -41,13 +42,20 @@ public record PeerMemoryChoice(Kind kind, String pciAddress) {
     }
 
     private static PeerMemoryChoice ofDevice(String text) {
+        return pciAddress(text)
+                .map(address -> new PeerMemoryChoice(Kind.DEVICE, address))
+                .orElseThrow(() -> new IllegalArgumentException("p2pmem=" + text
+                        + " is neither 0 (off), 1 (the nearest) nor a PCI address such as 0000:03:00.0"));
+    }
+
+    /** A PCI address in full, or empty if the text is something else. */
+    static Optional<String> pciAddress(String text) {
         Matcher address = ADDRESS.matcher(text);
         if (!address.matches()) {
-            throw new IllegalArgumentException(
-                    "p2pmem=" + text + " is neither 0 (off), 1 (the nearest) nor a PCI address such as 0000:03:00.0");
+            return Optional.empty();
         }
         String domain = address.group(1) == null ? "0000" : address.group(1);
-        return new PeerMemoryChoice(Kind.DEVICE, (domain + ":" + address.group(2)).toLowerCase(Locale.ROOT));
+        return Optional.of((domain + ":" + address.group(2)).toLowerCase(Locale.ROOT));
     }
 
     @Override

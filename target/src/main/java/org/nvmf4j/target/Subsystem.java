@@ -17,6 +17,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.ConnectData;
 import org.nvmf4j.nvme.Nqn;
+import org.nvmf4j.target.spi.DriveOpener;
 import org.nvmf4j.target.spi.PeerMemoryProvider;
 
 /**
@@ -275,13 +276,19 @@ public final class Subsystem {
         }
     }
 
+    /** As {@link #addNamespaces(List, DriveOpener)} where there are no drives. */
+    public void addNamespaces(List<NamespaceSpec> specs) throws IOException {
+        addNamespaces(specs, NamespaceSpec.NO_DRIVES);
+    }
+
     /**
      * Opens and adds namespaces as they are specified. Those without an NSID get the lowest ones that are left.
      *
+     * @param drives opens those that are named by PCI address
      * @throws IOException if one cannot be opened; those that were opened before stay
      * @throws IllegalArgumentException if an NSID is taken
      */
-    public void addNamespaces(List<NamespaceSpec> specs) throws IOException {
+    public void addNamespaces(List<NamespaceSpec> specs, DriveOpener drives) throws IOException {
         List<NamespaceSpec> numberedFirst = new ArrayList<>(specs);
         numberedFirst.sort(Comparator.comparing(spec -> spec.nsid() == 0));
         for (NamespaceSpec spec : numberedFirst) {
@@ -290,7 +297,7 @@ public final class Subsystem {
                 throw new IllegalArgumentException(
                         nqn + " has " + Namespace.MAX_NSID + " namespaces, no more are possible; add a subsystem");
             }
-            Namespace namespace = spec.open(free);
+            Namespace namespace = spec.open(free, drives);
             try {
                 addNamespace(namespace);
             } catch (RuntimeException e) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,6 +78,11 @@ class NamespaceSpecTest {
                 "mem:lots | 'lots' is not a size",
                 "mem:-1 | 'mem:-1': '-1' is not a size",
                 "mem:99999999999P | is not a size",
+                "pcie: | has no PCI address; as in pcie:0000:04:00.0",
+                "pcie:4 | '4' is no PCI address",
+                "pcie:04:00.0/0 | '04:00.0/0' is no PCI address, or one with the number of a namespace",
+                "pcie:04:00.0/x | is no PCI address",
+                "pcie:04:00.0,size=1G | 'size=1G' is not an option here",
                 "mem:0 | holds no block",
                 "mem:1000 | the next one is 1024",
                 "mem:512,bs=4096 | the next one is 4096",
@@ -95,6 +101,30 @@ class NamespaceSpecTest {
         assertThatThrownBy(() -> NamespaceSpec.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
+    }
+
+    @Test
+    void readsDrives() throws IOException {
+        NamespaceSpec spec = NamespaceSpec.parse("pcie:0A:00.1/3,p2pmem=1,ro");
+        assertThat(spec.drive()).isEqualTo(new NamespaceSpec.Drive("0000:0a:00.1", 3));
+        assertThat(spec.peerMemory()).isEqualTo(PeerMemoryChoice.AUTO);
+        assertThat(spec.readOnly()).isTrue();
+        assertThat(spec.peerClient()).isEqualTo(new PeerClient.PciFunction("0000:0a:00.1", "the drive"));
+        assertThat(NamespaceSpec.parse("pcie:0001:04:00.0").drive())
+                .isEqualTo(new NamespaceSpec.Drive("0001:04:00.0", 0));
+        UUID identity = new UUID(1, 2);
+        Namespace namespace = spec.open(7, (address, nsid) -> {
+            assertThat(address + "/" + nsid).isEqualTo("0000:0a:00.1/3");
+            return new PolledMemory(1 << 20, 1) {
+                @Override
+                public Optional<UUID> identity() {
+                    return Optional.of(identity);
+                }
+            };
+        });
+        assertThat(namespace.uuid()).isEqualTo(identity);
+        namespace.backend().close();
+        assertThatThrownBy(() -> spec.open(7)).hasMessageContaining("this program opens no drives");
     }
 
     @Test

@@ -20,7 +20,7 @@ import org.nvmf4j.target.spi.PeerBlock;
  * Memory with a part for each lane that does requests as it is polled, from a seed, and watches that their data lies in memory that is
  * mapped there and stays so.
  */
-final class PolledMemory implements Backend {
+class PolledMemory implements Backend {
     private final MemoryBackend memory;
     private final Random random;
     private final Set<Part> parts = new HashSet<>();

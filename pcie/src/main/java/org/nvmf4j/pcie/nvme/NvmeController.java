@@ -565,6 +565,11 @@ public final class NvmeController implements AutoCloseable {
         return removed;
     }
 
+    /** Whether no lane touches a queue or the registers any more; after {@link #isUnusable}. */
+    boolean isQuiet() {
+        return ioQueues.stream().noneMatch(NvmeIoQueue::mayTouch);
+    }
+
     /** Whether it has gone, or cannot be used any more. */
     public boolean isUnusable() {
         return unusable;

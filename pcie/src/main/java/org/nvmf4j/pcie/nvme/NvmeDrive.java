@@ -31,6 +31,7 @@ final class NvmeDrive {
     private final ReentrantLock admin = new ReentrantLock();
 
     private volatile @Nullable Thread control;
+    private boolean givenBack;
     private volatile boolean closing;
     private boolean closed;
 
@@ -57,7 +58,8 @@ final class NvmeDrive {
             throws IOException {
         NvmeController controller = null;
         try {
-            controller = NvmeController.start(hardware.registers(), hardware.dma(), hardware.pace());
+            controller = NvmeController.start(
+                    hardware.registers(), hardware.dma(), hardware.pace(), hardware.memoryBuffer());
             DmaMemory zeroes = hardware.dma().allocate(NvmeQueue.PAGE_BYTES);
             NvmeDrive drive = new NvmeDrive(address, hardware, controller, zeroes, whenClosed);
             controller.onEvent(drive::heard);
@@ -164,6 +166,9 @@ final class NvmeDrive {
     void lookAfter() {
         admin.lock();
         try {
+            if (!givenBack && hardware.isWanted()) {
+                giveBack();
+            }
             controller.lookAfter();
         } catch (IOException e) {
             LOG.log(System.Logger.Level.ERROR, "drive " + address + " cannot be used any more: " + e.getMessage());
@@ -172,6 +177,20 @@ final class NvmeDrive {
             controller.abandon();
         } finally {
             admin.unlock();
+        }
+    }
+
+    /** Requests end for good; the function goes back when no lane touches it any more. */
+    private void giveBack() {
+        if (!controller.isUnusable()) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "drive " + address + " is unplugged or unbound: its namespaces cannot be used any more");
+            controller.abandon();
+        }
+        if (controller.isQuiet()) {
+            givenBack = true;
+            hardware.giveBack();
         }
     }
 

@@ -1,5 +1,7 @@
 package org.nvmf4j.pcie.nvme;
 
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.PeerBlock;
 
 /** A controller as its driver needs it, opened for that alone: through VFIO, or simulated. Closed after the driver has let go of it. */
@@ -10,13 +12,29 @@ public interface NvmeHardware extends AutoCloseable {
 
     Pace pace();
 
-    /**
-     * Whether a block belongs to the controller's own memory buffer, so that it is told the block's {@link PeerBlock#busAddress} itself,
-     * and nothing is mapped.
-     */
+    /** Its memory buffer, or null if it has none that can be used. */
+    default @Nullable NvmeCmb memoryBuffer() {
+        return null;
+    }
+
+    /** Whether a block is in the controller's own memory buffer, so that the controller finds it at its address on the bus. */
     default boolean isOwnMemory(PeerBlock block) {
+        NvmeCmb buffer = memoryBuffer();
+        OptionalLong address = block.busAddress();
+        return buffer != null
+                && address.isPresent()
+                && address.getAsLong() >= buffer.busAddress()
+                && address.getAsLong() - buffer.busAddress()
+                        < buffer.description().sizeBytes();
+    }
+
+    /** Whether somebody waits for the function to be given back, as it is unplugged or unbound. */
+    default boolean isWanted() {
         return false;
     }
+
+    /** Gives the function back but for memory that is mapped for it: its registers read as all ones from now on. */
+    default void giveBack() {}
 
     @Override
     void close();

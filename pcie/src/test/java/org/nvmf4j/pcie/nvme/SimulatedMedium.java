@@ -17,7 +17,7 @@ final class SimulatedMedium {
     private int flushes;
     private int forced;
     private long deallocatedBlocks;
-    private int commands;
+    private volatile int commands;
 
     SimulatedMedium(int sizeBytes) {
         bytes = new byte[sizeBytes];
@@ -52,7 +52,8 @@ final class SimulatedMedium {
      * @param boundaryBlocks that nothing with data may cross; 0 for none
      */
     int execute(MemorySegment entry, LongFunction<List<MemorySegment>> data, long blockBytes, int boundaryBlocks) {
-        commands++;
+        int executed = commands;
+        commands = executed + 1;
         int opcode = SubmissionQueueEntry.opcode(entry, 0);
         if (opcode == IoOpcode.FLUSH) {
             flushes++;

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -92,7 +93,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     /** Log pages that were read. */
     int logPages;
 
-    boolean removed;
+    volatile boolean removed;
     int mdts = 5;
     int oncs = IdentifyController.ONCS_COMPARE
             | IdentifyController.ONCS_DATASET_MANAGEMENT
@@ -120,7 +121,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         return memory.size();
     }
 
-    void fatal() {
+    synchronized boolean isFatal() {
+        return ControllerProperties.fatal(csts);
+    }
+
+    synchronized void fatal() {
         csts |= ControllerProperties.CSTS_CFS;
     }
 
@@ -174,7 +179,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public DmaMemory map(MemorySegment segment) throws IOException {
+    public synchronized DmaMemory map(MemorySegment segment) throws IOException {
         if (refusesToMap) {
             throw new IOException("there is no room");
         }
@@ -197,8 +202,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
             @Override
             public void close() {
-                if (memory.remove(address) == null) {
-                    throw new AssertionError("memory was given back twice");
+                synchronized (SimulatedNvme.this) {
+                    if (memory.remove(address) == null) {
+                        throw new AssertionError("memory was given back twice");
+                    }
                 }
             }
         };
@@ -218,14 +225,14 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public void busMaster(boolean allowed) {
+    public synchronized void busMaster(boolean allowed) {
         busMaster = allowed;
     }
 
     // Registers.
 
     @Override
-    public int read32(int offset) {
+    public synchronized int read32(int offset) {
         if (removed) {
             return -1;
         }
@@ -240,7 +247,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public long read64(int offset) {
+    public synchronized long read64(int offset) {
         if (removed) {
             return -1;
         }
@@ -251,7 +258,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public void write64(int offset, long value) {
+    public synchronized void write64(int offset, long value) {
         if (offset == ControllerProperties.ASQ) {
             asq = value;
         } else if (offset == ControllerProperties.ACQ) {
@@ -264,7 +271,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public void write32(int offset, int value) {
+    public synchronized void write32(int offset, int value) {
         if (removed) {
             return;
         }
@@ -308,7 +315,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     // Work.
 
     /** A little of what there is to do. */
-    void work() {
+    synchronized void work() {
         if (removed || !busMaster) {
             return;
         }
@@ -374,6 +381,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         boolean phase = queue.phase;
         CompletionQueueEntry.write(
                 entry, 0, Integer.toUnsignedLong(result), queue.submissionHead, command.qid, command.cid(), status);
+        VarHandle.releaseFence();
         CompletionQueueEntry.phase(entry, 0, phase);
         queue.completionTail++;
         if (queue.completionTail == queue.completionEntries) {
@@ -447,7 +455,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     /** Ends an event request, if there is one. */
-    boolean raise(int event) {
+    synchronized boolean raise(int event) {
         if (events.isEmpty()) {
             return false;
         }
