@@ -23,8 +23,8 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Nothing is changed: binding a drive to vfio-pci, which takes its block devices from",
-            "the kernel, is up to you. CMB is the controller memory buffer, as far as the kernel's",
-            "driver tells of one."
+            "the kernel, is up to you. CMB is the controller memory buffer; older kernels do not",
+            "tell of one (?), and nobody but its driver can."
         })
 final class PcieListCommand implements Callable<Integer> {
     private static final String UNKNOWN = "?";
@@ -115,10 +115,9 @@ final class PcieListCommand implements Callable<Integer> {
 
     private static String memoryBuffer(NvmeFunction function) {
         ControllerMemoryBuffer buffer = function.memoryBuffer();
-        if (buffer != null) {
-            return Sizes.describe(buffer.sizeBytes()) + (buffer.takesData() ? "" : ", not for data");
-        }
-        return function.driver().equals(NvmeFunction.NVME_DRIVER) ? "none" : UNKNOWN;
+        return buffer == null
+                ? UNKNOWN
+                : Sizes.describe(buffer.sizeBytes()) + (buffer.takesData() ? "" : ", not for data");
     }
 
     private static String names(NvmeFunction function) {

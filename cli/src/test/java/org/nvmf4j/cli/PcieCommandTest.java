@@ -71,8 +71,8 @@ class PcieCommandTest {
                         "Address       Driver    Group  CMB                   Namespaces",
                         "0000:00:04.0  vfio-pci  3      ?",
                         "0000:00:05.0  nvme      4      16 MiB                nvme0n1",
-                        "0000:00:07.0  nvme      none   none",
-                        "0000:01:00.0  nvme      5      none                  nvme1n1",
+                        "0000:00:07.0  nvme      none   ?",
+                        "0000:01:00.0  nvme      5      ?                     nvme1n1",
                         "0000:01:00.1  none      5      16 MiB, not for data",
                         "0000:00:07.0 is in no IOMMU group: turn on the IOMMU in the firmware (VT-d, AMD-Vi) and, on Intel,"
                                 + " by the kernel argument intel_iommu=on",
@@ -84,13 +84,13 @@ class PcieCommandTest {
                                 + " (mlx5_core); unbind or bind to vfio-pci too: 0000:01:00.0, 0000:01:00.2",
                         "",
                         "to give 0000:00:05.0 to user space, which takes nvme0n1 away:",
-                        "  modprobe vfio-pci",
+                        "  modprobe -a vfio-pci vfio_iommu_type1",
                         "  echo vfio-pci > /sys/bus/pci/devices/0000:00:05.0/driver_override",
                         "  echo 0000:00:05.0 > /sys/bus/pci/devices/0000:00:05.0/driver/unbind",
                         "  echo 0000:00:05.0 > /sys/bus/pci/drivers_probe",
                         "",
                         "to give 0000:01:00.1 to user space:",
-                        "  modprobe vfio-pci",
+                        "  modprobe -a vfio-pci vfio_iommu_type1",
                         "  echo vfio-pci > /sys/bus/pci/devices/0000:01:00.1/driver_override",
                         "  echo 0000:01:00.1 > /sys/bus/pci/drivers_probe");
     }
@@ -106,7 +106,7 @@ class PcieCommandTest {
                         "{\"pci_address\":\"0000:01:00.2\",\"driver\":\"mlx5_core\",\"in_the_way\":true}",
                         "\"uses\":[\"nvme1n1ispartofdm-0\",",
                         "\"refusal\":\"\",\"bind_commands\":[]",
-                        "\"bind_commands\":[\"modprobevfio-pci\",");
+                        "\"bind_commands\":[\"modprobe-avfio-pcivfio_iommu_type1\",");
     }
 
     @Test

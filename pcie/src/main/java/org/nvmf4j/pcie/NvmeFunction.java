@@ -26,9 +26,6 @@ public record NvmeFunction(
     /** The driver that gives functions to user space. */
     public static final String VFIO_DRIVER = "vfio-pci";
 
-    /** The kernel's driver. */
-    public static final String NVME_DRIVER = "nvme";
-
     /** Copies the lists. */
     public NvmeFunction {
         groupMates = List.copyOf(groupMates);
@@ -102,7 +99,7 @@ public record NvmeFunction(
         }
         String folder = "/sys/bus/pci/devices/" + address;
         List<String> commands = new ArrayList<>();
-        commands.add("modprobe vfio-pci");
+        commands.add("modprobe -a vfio-pci vfio_iommu_type1");
         commands.add("echo " + VFIO_DRIVER + " > " + folder + "/driver_override");
         if (!driver.isEmpty()) {
             commands.add("echo " + address + " > " + folder + "/driver/unbind");

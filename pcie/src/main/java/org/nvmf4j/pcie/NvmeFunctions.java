@@ -104,7 +104,7 @@ public final class NvmeFunctions {
         return new Namespace(name, uses);
     }
 
-    /** By the attributes that drivers from Linux 5.15 on have where there is a buffer. */
+    /** By attributes that newer drivers have where there is a buffer; that of Linux 6.1 does not show them. */
     private static @Nullable ControllerMemoryBuffer memoryBuffer(Path controller) {
         try {
             return ControllerMemoryBuffer.parse(
