@@ -23,6 +23,7 @@ final class Abi {
         static final int DEVICE = 0;
         static final int OPS__POLL_CQ = 96;
         static final int OPS__REQ_NOTIFY_CQ = 104;
+        static final int OPS__POST_SRQ_RECV = 168;
         static final int OPS__POST_SEND = 208;
         static final int OPS__POST_RECV = 216;
         static final int CMD_FD = 264;
@@ -97,6 +98,23 @@ final class Abi {
         private IbvCq() {}
     }
 
+    /** {@code struct ibv_srq}. */
+    static final class IbvSrq {
+        static final int CONTEXT = 0;
+        static final int PD = 16;
+
+        private IbvSrq() {}
+    }
+
+    /** {@code struct ibv_srq_init_attr}. */
+    static final class IbvSrqInitAttr {
+        static final int SIZE = 24;
+        static final int ATTR__MAX_WR = 8;
+        static final int ATTR__MAX_SGE = 12;
+
+        private IbvSrqInitAttr() {}
+    }
+
     /** {@code struct ibv_qp}. */
     static final class IbvQp {
         static final int SIZE = 160;
@@ -114,6 +132,7 @@ final class Abi {
         static final int SIZE = 64;
         static final int SEND_CQ = 8;
         static final int RECV_CQ = 16;
+        static final int SRQ = 24;
         static final int CAP__MAX_SEND_WR = 32;
         static final int CAP__MAX_RECV_WR = 36;
         static final int CAP__MAX_SEND_SGE = 40;

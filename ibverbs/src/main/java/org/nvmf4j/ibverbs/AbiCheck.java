@@ -53,6 +53,12 @@ final class AbiCheck {
         check("ibv_cq", RdmaCore.intAt(queue + Abi.IbvCq.CQE) >= capacity);
     }
 
+    static void sharedReceives(long queue, long context, long domain) throws VerbsException {
+        check("ibv_srq", RdmaCore.longAt(queue + Abi.IbvSrq.CONTEXT) == context);
+        check("ibv_srq", RdmaCore.longAt(queue + Abi.IbvSrq.PD) == domain);
+        check("ibv_context_ops", RdmaCore.longAt(context + Abi.IbvContext.OPS__POST_SRQ_RECV) != 0);
+    }
+
     static void queuePair(long pair, long context, long domain, long sends, long receives) throws VerbsException {
         check("ibv_qp", RdmaCore.longAt(pair + Abi.IbvQp.CONTEXT) == context);
         check("ibv_qp", RdmaCore.longAt(pair + Abi.IbvQp.PD) == domain);

@@ -39,6 +39,7 @@ final class HardwareQueue {
     private final long completionsAddress = completions.address();
     private final CompletionRing ring;
     private long queue;
+    private boolean fetching;
 
     HardwareQueue(IbVerbsVector vector, RdmaCore core, long channel, int capacity) throws VerbsException {
         this.vector = vector;
@@ -67,8 +68,20 @@ final class HardwareQueue {
         return queue;
     }
 
-    /** Moves what has completed to the ring; gives how many. */
+    /** Moves what has completed to the ring; gives how many. Nothing, where it is under way already. */
     int fetch() {
+        if (fetching) {
+            return 0;
+        }
+        fetching = true;
+        try {
+            return fetchAll();
+        } finally {
+            fetching = false;
+        }
+    }
+
+    private int fetchAll() {
         int total = 0;
         int taken = BATCH;
         while (taken == BATCH && queue != 0) {
@@ -83,7 +96,11 @@ final class HardwareQueue {
 
     private void complete(long at) {
         long id = completions.get(ValueLayout.JAVA_LONG, at + Abi.IbvWc.WR_ID);
-        IbVerbsQueuePair pair = vector.queuePairs().get(id);
+        boolean shared = QueuePairTable.isShared(id);
+        IbVerbsQueuePair pair = shared
+                ? vector.queuePairs().find(completions.get(ValueLayout.JAVA_INT, at + Abi.IbvWc.QP_NUM))
+                : vector.queuePairs().get(id);
+        long sharedId = shared ? vector.completeShared(id) : 0;
         if (pair == null) {
             return; // of a queue pair that is closed
         }
@@ -95,7 +112,11 @@ final class HardwareQueue {
             int bytes = completions.get(ValueLayout.JAVA_INT, at + Abi.IbvWc.BYTE_LEN);
             boolean invalidates = (completions.get(ValueLayout.JAVA_INT, at + Abi.IbvWc.WC_FLAGS) & WC_WITH_INV) != 0;
             int rkey = invalidates ? completions.get(ValueLayout.JAVA_INT, at + Abi.IbvWc.INVALIDATED_RKEY) : 0;
-            pair.onReceived(status, bytes, rkey, vendorError);
+            if (shared) {
+                pair.onSharedReceived(sharedId, status, bytes, rkey, vendorError);
+            } else {
+                pair.onReceived(status, bytes, rkey, vendorError);
+            }
         } else {
             pair.onSent((int) id, status, vendorError);
         }

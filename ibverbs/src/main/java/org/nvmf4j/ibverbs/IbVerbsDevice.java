@@ -23,6 +23,7 @@ import org.nvmf4j.verbs.DeviceOptions;
 import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.DeviceChecks;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
@@ -201,14 +202,26 @@ final class IbVerbsDevice implements ProviderDevice {
     }
 
     @Override
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int capacity, int maxSge, int vector)
+            throws VerbsException {
+        checkOpen();
+        return vectors[vector].createSharedReceives(ownDomain(domain), capacity, maxSge);
+    }
+
+    @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
         checkOpen();
         QueuePairChecks.sizes(attributes, options);
+        IbVerbsDomain own = ownDomain(domain);
+        return new IbVerbsQueuePair(QueuePairChecks.vector(options, vectors), core, own, options, inlineBytes);
+    }
+
+    private IbVerbsDomain ownDomain(ProtectionDomain domain) {
         if (!(domain instanceof IbVerbsDomain own) || own.device() != this) {
             throw new IllegalArgumentException("the protection domain is of another device");
         }
-        return new IbVerbsQueuePair(QueuePairChecks.vector(options, vectors), core, own, options, inlineBytes);
+        return own;
     }
 
     @Override
@@ -261,6 +274,15 @@ final class IbVerbsDevice implements ProviderDevice {
             throw new VerbsException(
                     REMOVED + ": RDMA device " + name + " has failed or is gone, open it anew when it is back");
         }
+    }
+
+    /** Whether that is what a driver says when its device is gone, which is then noted. */
+    boolean isGone(int errno) {
+        if (errno != SystemErrors.EIO) {
+            return false;
+        }
+        onRemoved();
+        return true;
     }
 
     boolean isRemoved() {

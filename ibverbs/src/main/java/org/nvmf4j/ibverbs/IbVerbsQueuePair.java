@@ -20,6 +20,7 @@ import org.nvmf4j.verbs.WorkOpcode;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
+import org.nvmf4j.verbs.spi.SharedReceives;
 
 /**
  * A queue pair of a device. It remembers what is posted, since a device tells neither the user's id of what an unsignaled request was
@@ -54,7 +55,9 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
     private final int number;
     private final int inlineBytes;
     private final int maxSge;
-    private final WorkRequestMemory requests;
+    private final SendChain sends;
+    private final ReceiveChain receives;
+    private final @Nullable IbVerbsSharedReceives shared;
     private long pointer;
 
     private final int sendCapacity;
@@ -94,6 +97,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         receiveQueue = vector.queueOf(options.receiveQueue());
         sendRing = sendQueue.ring();
         receiveRing = receiveQueue.ring();
+        shared = SharedReceives.of(options, domain, IbVerbsSharedReceives.class);
         context = options.context();
         maxSge = options.maxSge();
         long domainPointer = domain.pointer();
@@ -101,6 +105,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
             MemorySegment attributes = arena.allocate(Abi.IbvQpInitAttr.SIZE, 8);
             attributes.set(ValueLayout.JAVA_LONG, Abi.IbvQpInitAttr.SEND_CQ, sendQueue.pointer());
             attributes.set(ValueLayout.JAVA_LONG, Abi.IbvQpInitAttr.RECV_CQ, receiveQueue.pointer());
+            attributes.set(ValueLayout.JAVA_LONG, Abi.IbvQpInitAttr.SRQ, shared == null ? 0 : shared.pointer());
             attributes.set(ValueLayout.JAVA_INT, Abi.IbvQpInitAttr.CAP__MAX_SEND_WR, options.maxSendRequests());
             attributes.set(ValueLayout.JAVA_INT, Abi.IbvQpInitAttr.CAP__MAX_RECV_WR, options.maxReceiveRequests());
             attributes.set(ValueLayout.JAVA_INT, Abi.IbvQpInitAttr.CAP__MAX_SEND_SGE, maxSge);
@@ -128,9 +133,13 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         receiveCapacity = options.maxReceiveRequests();
         receiveMask = ringSize(receiveCapacity) - 1;
         receiveIds = new long[receiveMask + 1];
-        requests = new WorkRequestMemory(vector.device().context(), pointer, key, maxSge, domain, inlineBytes);
+        sends = new SendChain(vector.device().context(), pointer, key, maxSge, domain, inlineBytes);
+        receives = new ReceiveChain(vector.device(), Abi.IbvContext.OPS__POST_RECV, pointer, maxSge);
         sendRing.attach(this);
         receiveRing.attach(this);
+        if (shared != null) {
+            shared.attach();
+        }
     }
 
     private static int ringSize(int capacity) {
@@ -234,7 +243,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
                 return null;
             }
             SendWorkRequest end = post(request, count);
-            if (requests.isRefused()) {
+            if (sends.isRefused()) {
                 return end;
             }
             request = end;
@@ -246,7 +255,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
     private int fill(SendWorkRequest first) {
         int count = 0;
         SendWorkRequest request = first;
-        while (request != null && count < WorkRequestMemory.MAX_CHAIN && mayGo(count, request)) {
+        while (request != null && count < SendChain.MAX_CHAIN && mayGo(count, request)) {
             count++;
             request = request.next();
         }
@@ -259,12 +268,12 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
             return false;
         }
         withheldStatus = LOCAL_PROTECTION_ERROR;
-        return requests.setSend(index, (int) sendsPosted + index, request);
+        return sends.set(index, (int) sendsPosted + index, request);
     }
 
     /** Posts what is prepared; gives the first that was not taken. */
     private @Nullable SendWorkRequest post(SendWorkRequest first, int count) {
-        int taken = requests.postSends(count);
+        int taken = sends.post(count);
         SendWorkRequest request = first;
         for (int i = 0; i < taken && request != null; i++) {
             note(request);
@@ -318,20 +327,20 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
 
     @Override
     public void postReceive(ReceiveWorkRequest first) {
-        QueuePairChecks.canReceive(state);
+        QueuePairChecks.canReceive(state, shared != null);
         QueuePairChecks.receives(first, maxSge, receiveCapacity - (receivesPosted - receivesCompleted));
         ReceiveWorkRequest request = first;
         while (request != null) {
             int chain = 0;
-            while (request != null && chain < WorkRequestMemory.MAX_CHAIN) {
-                requests.setReceive(chain, request);
+            while (request != null && chain < ReceiveChain.MAX_CHAIN) {
+                receives.set(chain, QueuePairTable.receiveId(key), request);
                 receiveIds[(int) receivesPosted & receiveMask] = request.id();
                 receivesPosted++;
                 chain++;
                 request = request.next();
             }
             if (state != QueuePairState.ERROR) {
-                requests.postReceives(chain);
+                receives.post(chain);
                 receivesGiven = receivesPosted;
             }
         }
@@ -368,13 +377,8 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
     }
 
     void onReceived(WorkCompletionStatus status, int lengthBytes, int invalidatedRkey, int vendorError) {
-        IbVerbsConnection accepted = unconfirmed;
-        if (accepted != null && status == SUCCESS) {
-            unconfirmed = null;
-            accepted.onFirstMessage();
-            if (state == QueuePairState.DESTROYED) {
-                return;
-            }
+        if (!confirmBy(status)) {
+            return;
         }
         if (receivesCompleted < receivesPosted) {
             completeReceive(status, status == SUCCESS ? lengthBytes : 0, invalidatedRkey, vendorError);
@@ -383,6 +387,27 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
             toError();
         }
         flushReceives();
+    }
+
+    /** The same for a receive from the shared queue, with its user's id. */
+    void onSharedReceived(long id, WorkCompletionStatus status, int lengthBytes, int invalidatedRkey, int vendorError) {
+        if (confirmBy(status)) {
+            int bytes = status == SUCCESS ? lengthBytes : 0;
+            receiveRing.add(id, status, WorkOpcode.RECEIVE, bytes, number, invalidatedRkey, vendorError, context);
+            if (status != SUCCESS) {
+                toError();
+            }
+        }
+    }
+
+    /** A first message confirms an accepted connection; false if that closed the queue pair. */
+    private boolean confirmBy(WorkCompletionStatus status) {
+        IbVerbsConnection accepted = unconfirmed;
+        if (accepted != null && status == SUCCESS) {
+            unconfirmed = null;
+            accepted.onFirstMessage();
+        }
+        return state != QueuePairState.DESTROYED;
     }
 
     private void completeReceive(WorkCompletionStatus status, int lengthBytes, int invalidatedRkey, int vendorError) {
@@ -428,6 +453,10 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         vector.queuePairs().remove(key);
         sendRing.detach(this);
         receiveRing.detach(this);
+        if (shared != null) {
+            receiveQueue.fetch(); // a device may drop what it has completed, and with it the slots of the shared queue
+            shared.detach();
+        }
         destroy();
     }
 

@@ -33,10 +33,12 @@ final class IbVerbsVector implements CompletionVector {
             new MpscUnboundedVarHandleArrayQueue<>(MAILBOX_CHUNK);
     private final QueuePairTable queuePairs = new QueuePairTable();
     private final List<HardwareQueue> queues = new ArrayList<>();
+    private final List<IbVerbsSharedReceives> shared = new ArrayList<>();
     private final Set<IbVerbsConnection> connections = new LinkedHashSet<>();
     private final VectorTimers timers = new VectorTimers();
     private final VectorGate gate = new VectorGate();
     private final MemorySegment eventRoom = Arena.ofAuto().allocate(16, 8);
+    private int nextSharedKey;
 
     IbVerbsVector(IbVerbsDevice device, RdmaCore core, int index) throws VerbsException {
         this.device = device;
@@ -84,6 +86,27 @@ final class IbVerbsVector implements CompletionVector {
             }
         }
         throw new IllegalArgumentException("the completion queues are of another device");
+    }
+
+    IbVerbsSharedReceives createSharedReceives(IbVerbsDomain domain, int capacity, int maxSge) throws VerbsException {
+        IbVerbsSharedReceives created =
+                new IbVerbsSharedReceives(this, core, domain, nextSharedKey++ & Integer.MAX_VALUE, capacity, maxSge);
+        shared.add(created);
+        return created;
+    }
+
+    void remove(IbVerbsSharedReceives closed) {
+        shared.remove(closed);
+    }
+
+    /** A receive that was posted on a shared queue has completed; gives the user's id of it. */
+    long completeShared(long id) {
+        for (int i = 0; i < shared.size(); i++) {
+            if (shared.get(i).key() == QueuePairTable.keyOf(id)) {
+                return shared.get(i).complete(QueuePairTable.sharedSlot(id));
+            }
+        }
+        return 0; // of a queue that is closed, whose queue pairs are so too
     }
 
     void remove(HardwareQueue queue) {
@@ -181,6 +204,7 @@ final class IbVerbsVector implements CompletionVector {
         try {
             List.copyOf(connections).forEach(IbVerbsConnection::close);
             queuePairs.closeAll();
+            List.copyOf(shared).forEach(IbVerbsSharedReceives::close);
             takeEvents();
             List.copyOf(queues).forEach(queue -> queue.ring().close());
             timers.clear();

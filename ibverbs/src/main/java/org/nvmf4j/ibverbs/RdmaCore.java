@@ -44,6 +44,8 @@ final class RdmaCore {
         IBV_DESTROY_CQ(true),
         IBV_GET_CQ_EVENT(true),
         IBV_ACK_CQ_EVENTS(true),
+        IBV_CREATE_SRQ(true),
+        IBV_DESTROY_SRQ(true),
         IBV_CREATE_QP(true),
         IBV_MODIFY_QP(true),
         IBV_DESTROY_QP(true),

@@ -33,6 +33,7 @@ import org.nvmf4j.verbs.FaultOptions;
 import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.DeviceChecks;
@@ -41,6 +42,7 @@ import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
+import org.nvmf4j.verbs.spi.SharedReceives;
 
 /** A RoCEv2 endpoint on UDP port 4791 of one local address: its vectors, registrations and listeners. */
 final class SoftRoceDevice implements ProviderDevice {
@@ -222,6 +224,14 @@ final class SoftRoceDevice implements ProviderDevice {
     }
 
     @Override
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int capacity, int maxSge, int vector)
+            throws VerbsException {
+        DeviceChecks.open(closed.get());
+        QueuePairChecks.domain(memory, domain);
+        return new SoftRoceSharedReceives(vectors[vector], domain, capacity, maxSge);
+    }
+
+    @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
         DeviceChecks.open(closed.get());
@@ -229,9 +239,10 @@ final class SoftRoceDevice implements ProviderDevice {
         SoftRoceVector vector = QueuePairChecks.vector(options, vectors);
         CompletionRing sends = (CompletionRing) options.sendQueue();
         CompletionRing receives = (CompletionRing) options.receiveQueue();
+        SoftRoceSharedReceives shared = SharedReceives.of(options, domain, SoftRoceSharedReceives.class);
         int number = vector.newQueuePairNumber();
         return new SoftRoceQueuePair(
-                vector, number, domain, sends, receives, options, Math.min(inlineBytes, MAX_INLINE_BYTES));
+                vector, number, domain, sends, receives, options, shared, Math.min(inlineBytes, MAX_INLINE_BYTES));
     }
 
     @Override

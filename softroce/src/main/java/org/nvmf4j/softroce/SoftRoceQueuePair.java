@@ -28,6 +28,7 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
     private final CompletionRing sendRing;
     private final CompletionRing receiveRing;
     private final @Nullable Object context;
+    private final @Nullable SoftRoceSharedReceives shared;
     private final int inlineBytes;
     private final RcQueuePair rc;
     private final int number;
@@ -45,12 +46,14 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
             CompletionRing sendRing,
             CompletionRing receiveRing,
             QueuePairOptions options,
+            @Nullable SoftRoceSharedReceives shared,
             int inlineBytes) {
         this.vector = vector;
         this.number = number;
         this.sendRing = sendRing;
         this.receiveRing = receiveRing;
         this.context = options.context();
+        this.shared = shared;
         this.inlineBytes = inlineBytes;
         RcSizes sizes =
                 new RcSizes(options.maxSendRequests(), options.maxReceiveRequests(), options.maxSge(), inlineBytes);
@@ -58,9 +61,20 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
         MemorySegment storage =
                 storageBytes == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate(storageBytes, 64);
         SoftRoceDevice device = vector.device();
-        rc = new RcQueuePair(number, sizes, device.tuning(), domain, device.memory(), this, storage);
+        rc = new RcQueuePair(
+                number,
+                sizes,
+                device.tuning(),
+                domain,
+                device.memory(),
+                this,
+                storage,
+                shared == null ? null : shared.ring());
         sendRing.attach(this);
         receiveRing.attach(this);
+        if (shared != null) {
+            shared.attach();
+        }
         vector.add(this);
     }
 
@@ -179,6 +193,9 @@ final class SoftRoceQueuePair extends DeadlineQueue.Entry implements ProviderQue
         rc.destroy();
         sendRing.detach(this);
         receiveRing.detach(this);
+        if (shared != null) {
+            shared.detach();
+        }
         vector.remove(this);
     }
 

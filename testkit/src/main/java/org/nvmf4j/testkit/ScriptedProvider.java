@@ -21,6 +21,7 @@ import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
@@ -139,6 +140,12 @@ public final class ScriptedProvider implements VerbsProvider {
 
         ScriptedDevice(ProviderDevice below) {
             this.below = below;
+        }
+
+        @Override
+        public SharedReceiveQueue createSharedReceiveQueue(
+                ProtectionDomain domain, int capacity, int maxSge, int vector) throws VerbsException {
+            return below.createSharedReceiveQueue(domain, capacity, maxSge, vector);
         }
 
         @Override

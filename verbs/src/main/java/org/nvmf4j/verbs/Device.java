@@ -123,6 +123,16 @@ public final class Device implements AutoCloseable {
     }
 
     /**
+     * Creates a queue of receives for queue pairs of one vector and protection domain; called on that vector's lane.
+     *
+     * @throws VerbsException if the device has no room, or none so large
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int capacity, int maxSge, int vector)
+            throws VerbsException {
+        return provider.createSharedReceiveQueue(domain, capacity, maxSge, vector);
+    }
+
+    /**
      * Creates a reliable-connected queue pair in {@link QueuePairState#INIT}; called on the lane of its completion queues. The core
      * asks for inline room for the user's usual message, does without where the device refuses, and counts that.
      */

@@ -143,7 +143,7 @@ public final class QueuePair implements AutoCloseable {
     /**
      * Queues a chain of receives; their buffers belong to the device until they complete. In the error state they are flushed.
      *
-     * @throws IllegalStateException if the receive queue has no room for the chain
+     * @throws IllegalStateException if the receive queue has no room for the chain, or is a {@link SharedReceiveQueue}
      */
     public void postReceive(ReceiveWorkRequest first) {
         provider.postReceive(first);

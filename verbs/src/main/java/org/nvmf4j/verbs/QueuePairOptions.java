@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param usualSendBytes small messages of up to this size are common; 0 if none are. What a device can do for them is the core's
  *     business
  * @param context given back by {@link WorkCompletion#context}
+ * @param sharedReceives where its messages take their receives from, of the same vector and protection domain; then it has no receives of its
+ *     own, and {@code maxReceiveRequests} is of no account
  */
 public record QueuePairOptions(
         CompletionQueue sendQueue,
@@ -21,7 +23,8 @@ public record QueuePairOptions(
         int maxReceiveRequests,
         int maxSge,
         int usualSendBytes,
-        @Nullable Object context) {
+        @Nullable Object context,
+        @Nullable SharedReceiveQueue sharedReceives) {
     public QueuePairOptions {
         if (maxSendRequests < 1 || maxReceiveRequests < 1 || maxSge < 1 || usualSendBytes < 0) {
             throw new IllegalArgumentException("queue pair sizes must be positive: send " + maxSendRequests
@@ -30,5 +33,23 @@ public record QueuePairOptions(
         if (sendQueue.vector() != receiveQueue.vector()) {
             throw new IllegalArgumentException("both completion queues must be of one vector");
         }
+    }
+
+    /** A queue pair with receives of its own. */
+    public QueuePairOptions(
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            int maxSendRequests,
+            int maxReceiveRequests,
+            int maxSge,
+            int usualSendBytes,
+            @Nullable Object context) {
+        this(sendQueue, receiveQueue, maxSendRequests, maxReceiveRequests, maxSge, usualSendBytes, context, null);
+    }
+
+    /** The same, with receives that it shares. */
+    public QueuePairOptions withSharedReceives(SharedReceiveQueue shared) {
+        return new QueuePairOptions(
+                sendQueue, receiveQueue, maxSendRequests, 1, maxSge, usualSendBytes, context, shared);
     }
 }

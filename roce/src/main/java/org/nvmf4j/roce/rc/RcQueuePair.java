@@ -1,6 +1,7 @@
 package org.nvmf4j.roce.rc;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.roce.wire.Bth;
 import org.nvmf4j.roce.wire.Opcode;
 import org.nvmf4j.roce.wire.PacketSink;
@@ -56,6 +57,23 @@ public final class RcQueuePair {
             MemoryTable memory,
             CompletionSink completions,
             MemorySegment inlineStorage) {
+        this(number, sizes, tuning, domain, memory, completions, inlineStorage, null);
+    }
+
+    /**
+     * A queue pair in {@link QueuePairState#INIT} that may share its receives.
+     *
+     * @param shared where its messages take their receives from; or null, and it has its own
+     */
+    public RcQueuePair(
+            int number,
+            RcSizes sizes,
+            RcTuning tuning,
+            ProtectionDomain domain,
+            MemoryTable memory,
+            CompletionSink completions,
+            MemorySegment inlineStorage,
+            @Nullable SharedReceiveRing shared) {
         if (number >>> 24 != 0) {
             throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
         }
@@ -65,7 +83,9 @@ public final class RcQueuePair {
         }
         context = new RcContext(number, tuning, domain, memory, completions);
         requester = new Requester(context, sizes, inlineStorage);
-        receives = new ReceiveQueue(context, sizes.maxReceiveRequests(), sizes.maxSge());
+        receives = shared != null
+                ? new ReceiveQueue(context, shared)
+                : new ReceiveQueue(context, sizes.maxReceiveRequests(), sizes.maxSge());
         responder = new Responder(context, receives);
         acknowledgements = responder.acknowledgements();
     }
@@ -116,11 +136,11 @@ public final class RcQueuePair {
     /**
      * Queues a chain of receives, or none of it. In the error state they are flushed.
      *
-     * @throws IllegalStateException if there is no room for the chain, or after {@link #destroy}
+     * @throws IllegalStateException if there is no room for the chain, or receives are shared, or after {@link #destroy}
      * @throws IllegalArgumentException if a request has too many SGEs
      */
     public void postReceive(ReceiveWorkRequest first) {
-        QueuePairChecks.canReceive(state);
+        QueuePairChecks.canReceive(state, receives.isShared());
         if (state == QueuePairState.ERROR) {
             receives.flushPost(first);
         } else {

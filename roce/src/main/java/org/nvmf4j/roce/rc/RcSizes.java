@@ -20,7 +20,7 @@ public record RcSizes(int maxSendRequests, int maxReceiveRequests, int maxSge, i
         check("inline bytes", inlineBytes, 0, MAX_INLINE_BYTES);
     }
 
-    private static void check(String what, int value, int min, int max) {
+    static void check(String what, int value, int min, int max) {
         if (value < min || value > max) {
             throw new IllegalArgumentException(what + " must be " + min + " to " + max + ", not " + value);
         }

@@ -7,9 +7,10 @@ import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
 
-/** The ring of posted receives. */
+/** The ring of posted receives; where they are shared, of the one that a message is filling. */
 final class ReceiveQueue {
     private final RcContext context;
+    private final @Nullable SharedReceiveRing shared;
     private final int capacity;
     private final int mask;
     private final long[] ids;
@@ -21,8 +22,18 @@ final class ReceiveQueue {
 
     private long tail;
 
+    /** A ring of a queue pair's own. */
     ReceiveQueue(RcContext context, int capacity, int maxSge) {
+        this(context, null, capacity, maxSge);
+    }
+
+    ReceiveQueue(RcContext context, SharedReceiveRing shared) {
+        this(context, shared, 1, shared.maxSge());
+    }
+
+    private ReceiveQueue(RcContext context, @Nullable SharedReceiveRing shared, int capacity, int maxSge) {
         this.context = context;
+        this.shared = shared;
         this.capacity = capacity;
         int slots = SendQueue.slots(capacity);
         mask = slots - 1;
@@ -37,10 +48,18 @@ final class ReceiveQueue {
         for (@Nullable ReceiveWorkRequest request = first; request != null; request = request.next()) {
             int slot = (int) tail & mask;
             ids[slot] = request.id();
-            lengths[slot] = Math.min(request.lengthBytes(), Integer.MAX_VALUE);
+            lengths[slot] = lengthOf(request);
             sges.take(slot, request);
             tail++;
         }
+    }
+
+    static long lengthOf(ReceiveWorkRequest request) {
+        return Math.min(request.lengthBytes(), Integer.MAX_VALUE);
+    }
+
+    boolean isShared() {
+        return shared != null;
     }
 
     /** Completes receives that never got into the queue, because the queue pair is in the error state. */
@@ -51,7 +70,15 @@ final class ReceiveQueue {
         }
     }
 
+    /** Whether there is none for a message that begins. */
     boolean isEmpty() {
+        if (head == tail && shared != null && !shared.isEmpty()) {
+            int slot = (int) tail & mask;
+            ids[slot] = shared.id();
+            lengths[slot] = shared.lengthBytes();
+            shared.moveTo(sges, slot);
+            tail++;
+        }
         return head == tail;
     }
 

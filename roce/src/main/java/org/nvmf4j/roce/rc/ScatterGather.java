@@ -38,6 +38,15 @@ final class ScatterGather {
         }
     }
 
+    /** Copies a list of another ring, which has no longer ones. */
+    void take(int slot, ScatterGather from, int fromSlot) {
+        int count = from.counts[fromSlot];
+        counts[slot] = count;
+        System.arraycopy(from.addresses, fromSlot * from.maxSge, addresses, slot * maxSge, count);
+        System.arraycopy(from.lengths, fromSlot * from.maxSge, lengths, slot * maxSge, count);
+        System.arraycopy(from.lkeys, fromSlot * from.maxSge, lkeys, slot * maxSge, count);
+    }
+
     /** Whether the device may use the message's bytes from {@code offset}, which must lie inside the list. */
     boolean allows(RcContext context, int slot, long offset, int length, boolean write) {
         long skip = offset;

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
@@ -22,6 +23,8 @@ import org.nvmf4j.verbs.spi.MemoryTable;
 final class RcEnd {
     static final Set<AccessFlag> ALL_RIGHTS = EnumSet.complementOf(EnumSet.of(AccessFlag.ON_DEMAND));
 
+    private static final RcSizes SIZES = new RcSizes(64, 64, 4, 64);
+
     /** A completion that came. */
     record Completion(long id, WorkCompletionStatus status, WorkOpcode opcode, int length, int invalidatedRkey) {}
 
@@ -34,6 +37,22 @@ final class RcEnd {
     long now;
 
     RcEnd(int number, RcSizes sizes, RcTuning tuning, RandomGenerator random, Arena arena, int sinkPackets) {
+        this(number, sizes, tuning, random, arena, sinkPackets, null);
+    }
+
+    /** One that takes its receives from a ring that others may share. */
+    RcEnd(int number, SharedReceiveRing shared) {
+        this(number, SIZES, RcTuning.DEFAULT, new SplittableRandom(number), Arena.ofAuto(), 1024, shared);
+    }
+
+    private RcEnd(
+            int number,
+            RcSizes sizes,
+            RcTuning tuning,
+            RandomGenerator random,
+            Arena arena,
+            int sinkPackets,
+            @Nullable SharedReceiveRing shared) {
         this.arena = arena;
         sink = new BatchSink(arena, sinkPackets);
         table = new MemoryTable(random);
@@ -44,11 +63,12 @@ final class RcEnd {
                 domain,
                 table,
                 (id, status, opcode, length, rkey) -> completions.add(new Completion(id, status, opcode, length, rkey)),
-                arena.allocate(Math.max(8, sizes.inlineStorageBytes())));
+                arena.allocate(Math.max(8, sizes.inlineStorageBytes())),
+                shared);
     }
 
     RcEnd(int number, RcTuning tuning) {
-        this(number, new RcSizes(64, 64, 4, 64), tuning, new SplittableRandom(number), Arena.ofAuto(), 1024);
+        this(number, SIZES, tuning, new SplittableRandom(number), Arena.ofAuto(), 1024);
     }
 
     ProtectionDomain newDomain() {
@@ -106,10 +126,14 @@ final class RcEnd {
     }
 
     void postReceive(long id, MemoryRegion region, long offset, int length) {
+        queuePair.postReceive(receive(id, region, offset, length));
+    }
+
+    static ReceiveWorkRequest receive(long id, MemoryRegion region, long offset, int length) {
         ReceiveWorkRequest request = new ReceiveWorkRequest(4);
         request.id(id);
         request.setSge(region, offset, length);
-        queuePair.postReceive(request);
+        return request;
     }
 
     /** Gives the queue pair a packet; nothing may be left in the sink from before. */

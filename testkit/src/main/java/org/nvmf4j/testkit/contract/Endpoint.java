@@ -13,6 +13,7 @@ import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.WorkOpcode;
 
@@ -53,12 +54,24 @@ final class Endpoint implements ConnectionHandler {
 
     Endpoint(Node node, CompletionQueue sendQueue, CompletionQueue receiveQueue, int sends, int receives)
             throws VerbsException {
+        this(node, sendQueue, receiveQueue, sends, receives, null);
+    }
+
+    Endpoint(
+            Node node,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            int sends,
+            int receives,
+            @Nullable SharedReceiveQueue shared)
+            throws VerbsException {
         this.node = node;
         this.sendQueue = sendQueue;
         this.receiveQueue = receiveQueue;
         this.queuePair = node.device.createQueuePair(
                 node.domain,
-                new QueuePairOptions(sendQueue, receiveQueue, sends, receives, MAX_SGE, USUAL_SEND_BYTES, this));
+                new QueuePairOptions(
+                        sendQueue, receiveQueue, sends, receives, MAX_SGE, USUAL_SEND_BYTES, this, shared));
         node.endpoints.add(this);
     }
 

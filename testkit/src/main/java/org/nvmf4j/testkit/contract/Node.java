@@ -8,6 +8,7 @@ import org.nvmf4j.verbs.CompletionQueue;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 
 /** A device, a protection domain, and all endpoints and memory that a test made on it. */
@@ -44,6 +45,14 @@ final class Node {
     /** An endpoint whose sends and receives complete in queues that it may share with others. */
     Endpoint endpoint(CompletionQueue sends, CompletionQueue receives, int depth) throws VerbsException {
         return new Endpoint(this, sends, receives, depth, depth);
+    }
+
+    /** An endpoint that takes its receives from a shared queue. */
+    Endpoint sharing(SharedReceiveQueue receives) throws VerbsException {
+        int depth = Endpoint.DEFAULT_DEPTH;
+        CompletionQueue sent = device.createCompletionQueue(depth + 1, 0);
+        CompletionQueue received = device.createCompletionQueue(depth + 1, 0);
+        return new Endpoint(this, sent, received, depth, depth, receives);
     }
 
     /** Memory with every right. */

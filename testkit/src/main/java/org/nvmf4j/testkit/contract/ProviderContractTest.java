@@ -23,6 +23,7 @@ public abstract class ProviderContractTest
         implements TransferContract,
                 ScatterGatherContract,
                 ReceiverNotReadyContract,
+                SharedReceiveContract,
                 RemoteAccessContract,
                 LocalAccessContract,
                 OnDemandContract,

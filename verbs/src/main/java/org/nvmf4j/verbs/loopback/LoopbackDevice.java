@@ -20,6 +20,7 @@ import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.RejectReason;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.CompletionRing;
 import org.nvmf4j.verbs.spi.DeviceChecks;
@@ -28,6 +29,7 @@ import org.nvmf4j.verbs.spi.ProviderConnectionRequest;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.ProviderQueuePair;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
+import org.nvmf4j.verbs.spi.SharedReceives;
 
 /** One device: its vectors, its registrations and its listeners. */
 final class LoopbackDevice implements ProviderDevice {
@@ -93,6 +95,14 @@ final class LoopbackDevice implements ProviderDevice {
     }
 
     @Override
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int capacity, int maxSge, int vector)
+            throws VerbsException {
+        DeviceChecks.open(closed.get());
+        QueuePairChecks.domain(memory, domain);
+        return new LoopbackSharedReceives(vectors[vector], domain, capacity, maxSge);
+    }
+
+    @Override
     public ProviderQueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, int inlineBytes)
             throws VerbsException {
         DeviceChecks.open(closed.get());
@@ -106,6 +116,7 @@ final class LoopbackDevice implements ProviderDevice {
                 sends,
                 receives,
                 options,
+                SharedReceives.of(options, domain, LoopbackSharedReceives.class),
                 vector.uniqueNumber(nextNumber),
                 Math.min(inlineBytes, MAX_INLINE_BYTES)));
     }

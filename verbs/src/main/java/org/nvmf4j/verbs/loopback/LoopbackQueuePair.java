@@ -53,6 +53,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
     private final int maxSge;
     private final SendQueue sends;
     private final ReceiveQueue receives;
+    private final @Nullable LoopbackSharedReceives shared;
     private final Responder responder;
     private final VectorTimers.Timer retryTimer;
 
@@ -83,6 +84,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
             CompletionRing sendRing,
             CompletionRing receiveRing,
             QueuePairOptions options,
+            @Nullable LoopbackSharedReceives shared,
             int number,
             int inlineBytes) {
         this.vector = vector;
@@ -94,11 +96,15 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         this.inlineBytes = inlineBytes;
         this.maxSge = options.maxSge();
         this.sends = new SendQueue(options.maxSendRequests(), maxSge, inlineBytes);
-        this.receives = new ReceiveQueue(options.maxReceiveRequests(), maxSge);
+        this.shared = shared;
+        this.receives = shared != null ? shared.receives() : new ReceiveQueue(options.maxReceiveRequests(), maxSge);
         this.responder = new Responder(this);
         this.retryTimer = vector.timers().new Timer(this::onRetriesOver);
         sendRing.attach(this);
         receiveRing.attach(this);
+        if (shared != null) {
+            shared.attach(this);
+        }
         vector.add(this);
     }
 
@@ -192,7 +198,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
 
     @Override
     public void postReceive(ReceiveWorkRequest first) {
-        QueuePairChecks.canReceive(state);
+        QueuePairChecks.canReceive(state, shared != null);
         if (state == QueuePairState.ERROR) {
             for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
                 completeReceive(request.id(), WORK_REQUEST_FLUSHED, 0, 0);
@@ -203,6 +209,11 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         for (ReceiveWorkRequest request = first; request != null; request = request.next()) {
             receives.post(request);
         }
+        onReceivesPosted();
+    }
+
+    /** A message of the peer's may wait for them. */
+    void onReceivesPosted() {
         if (responder.waitsForReceive()) {
             schedule();
         }
@@ -353,7 +364,7 @@ final class LoopbackQueuePair implements ProviderQueuePair {
             SendQueue.Request request = sends.request(sends.completed());
             completeSend(request.id, WORK_REQUEST_FLUSHED, request.opcode, 0);
         }
-        while (!receives.isEmpty()) {
+        while (shared == null && !receives.isEmpty()) {
             completeReceive(receives.remove(), WORK_REQUEST_FLUSHED, 0, 0);
         }
     }
@@ -379,6 +390,9 @@ final class LoopbackQueuePair implements ProviderQueuePair {
         stop(QueuePairState.DESTROYED);
         sendRing.detach(this);
         receiveRing.detach(this);
+        if (shared != null) {
+            shared.detach(this);
+        }
         vector.remove(this);
     }
 }

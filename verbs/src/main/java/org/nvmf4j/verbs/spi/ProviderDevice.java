@@ -12,6 +12,7 @@ import org.nvmf4j.verbs.DeviceAttributes;
 import org.nvmf4j.verbs.Listener;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.QueuePairOptions;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 
 /** What a provider does for {@link org.nvmf4j.verbs.Device}; threading and errors are as said there. */
@@ -23,6 +24,9 @@ public interface ProviderDevice extends AutoCloseable {
     ProtectionDomain allocateProtectionDomain() throws VerbsException;
 
     CompletionQueue createCompletionQueue(int capacity, int vector) throws VerbsException;
+
+    SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int capacity, int maxSge, int vector)
+            throws VerbsException;
 
     /**
      * Creates a queue pair in INIT.

@@ -15,6 +15,8 @@ import org.nvmf4j.verbs.WorkRequest;
  * What a provider checks before it creates or connects a queue pair, or posts on one: drivers check too, but say EINVAL to everything.
  */
 public final class QueuePairChecks {
+    private static final String KIND = "queue pair";
+
     private QueuePairChecks() {}
 
     /**
@@ -27,6 +29,15 @@ public final class QueuePairChecks {
             DeviceAttributes device, MemoryTable memory, ProtectionDomain domain, QueuePairOptions options)
             throws VerbsException {
         sizes(device, options);
+        domain(memory, domain);
+    }
+
+    /**
+     * Checks a protection domain.
+     *
+     * @throws IllegalArgumentException if it is of another device
+     */
+    public static void domain(MemoryTable memory, ProtectionDomain domain) {
         if (!memory.owns(domain)) {
             throw new IllegalArgumentException("the protection domain is of another device");
         }
@@ -38,9 +49,9 @@ public final class QueuePairChecks {
      * @throws VerbsException if more is asked for than the device can do
      */
     public static void sizes(DeviceAttributes device, QueuePairOptions options) throws VerbsException {
-        limit(device, "send work requests", options.maxSendRequests(), device.maxWorkRequests());
-        limit(device, "receive work requests", options.maxReceiveRequests(), device.maxWorkRequests());
-        limit(device, "scatter/gather elements", options.maxSge(), device.maxSge());
+        limit(device, KIND, "send work requests", options.maxSendRequests(), device.maxWorkRequests());
+        limit(device, KIND, "receive work requests", options.maxReceiveRequests(), device.maxWorkRequests());
+        limit(device, KIND, "scatter/gather elements", options.maxSge(), device.maxSge());
     }
 
     /**
@@ -65,8 +76,8 @@ public final class QueuePairChecks {
      * @throws VerbsException if that is more than the device can do
      */
     public static void connect(DeviceAttributes device, ConnectionParameters parameters) throws VerbsException {
-        limit(device, "RDMA READs outstanding", parameters.initiatorDepth(), device.maxReadRequests());
-        limit(device, "responder resources", parameters.responderResources(), device.maxReadRequests());
+        limit(device, KIND, "RDMA READs outstanding", parameters.initiatorDepth(), device.maxReadRequests());
+        limit(device, KIND, "responder resources", parameters.responderResources(), device.maxReadRequests());
     }
 
     /**
@@ -96,11 +107,16 @@ public final class QueuePairChecks {
     /**
      * Checks that receives can be posted, be it to be flushed.
      *
-     * @throws IllegalStateException after the queue pair is closed
+     * @param shares whether the queue pair takes its receives from a queue that it shares
+     * @throws IllegalStateException if it does, and after the queue pair is closed
      */
-    public static void canReceive(QueuePairState state) {
+    public static void canReceive(QueuePairState state, boolean shares) {
         if (state == QueuePairState.DESTROYED) {
             throw new IllegalStateException("cannot receive on a queue pair in state " + state);
+        }
+        if (shares) {
+            throw new IllegalStateException(
+                    "this queue pair takes its receives from a shared receive queue: post them there");
         }
     }
 
@@ -159,10 +175,10 @@ public final class QueuePairChecks {
         }
     }
 
-    private static void limit(DeviceAttributes device, String what, int asked, int most) throws VerbsException {
+    static void limit(DeviceAttributes device, String kind, String what, int asked, int most) throws VerbsException {
         if (asked > most) {
             throw new VerbsException(
-                    "a " + device.provider() + " queue pair has at most " + most + " " + what + ", not " + asked);
+                    "a " + device.provider() + " " + kind + " has at most " + most + " " + what + ", not " + asked);
         }
     }
 }
