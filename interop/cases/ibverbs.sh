@@ -73,3 +73,28 @@ case_ibverbs_compare() {
         --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/report
     nothing_left "$before"
 }
+
+# nobody_runs KIB ARGS... : nvmf, as a user without rights who may lock so much memory
+nobody_runs() {
+    local kib=$1
+    shift
+    in_guest jvm "echo nobody:x:65534:65534::/tmp:/bin/sh > /etc/passwd; ulimit -l $kib
+        exec su nobody -s /bin/sh -c \"$(java_command 1 org.nvmf4j.cli.Main "$@" | sed 's/[\\"$]/\\&/g')\""
+}
+# Who may not use the device, may lock no memory, or finds the link down, learns what to do.
+case_ibverbs_errors() {
+    two_guests
+    local before
+    before=$(rdma_resources)
+    check "the device's nodes are closed to others" in_guest jvm 'chmod 600 /dev/infiniband/*'
+    check "nvmf devices says so" contains "give this user access to /dev/infiniband" nobody_runs unlimited devices
+    check "and that again they are open" in_guest jvm 'chmod 666 /dev/infiniband/*'
+    check "too little locked memory" contains "ulimit -l" fails nobody_runs 8 discover -t rdma -a "$GUEST" --provider ibverbs
+    check "what the kernel has to say about that" contains "Unable to pin memory" in_guest jvm 'dmesg -c'
+    check "the link goes down" in_guest jvm 'ip link set eth0 down'
+    check "a port that is down" contains "ip link set DEV up" fails inside nvmf serve --listen "$JVM" --ns null:1G --provider ibverbs
+    check "the link comes up" in_guest jvm "ip link set eth0 up && ip -6 addr replace $JVM6/64 dev eth0 nodad"
+    check "a wrong device name" contains "see nvmf devices" fails inside nvmf discover -t rdma -a "$GUEST" --device rxe7
+    nothing_left "$before"
+}
+fails() { ! "$@"; }
