@@ -14,6 +14,9 @@ import picocli.CommandLine.ParseResult;
 /** The options of one arm of {@code nvmf bench compare}: those of the whole comparison, and the arm's own over them. */
 @Command(name = "arm")
 final class ArmOptions {
+    /** Each run gets a seed of its own from the comparison's, and the report has one name. */
+    private static final List<String> OF_THE_WHOLE = List.of("--name", "--randseed", "--randrepeat");
+
     private static final Pattern BLANKS = Pattern.compile("\\s+");
 
     @Mixin
@@ -51,6 +54,13 @@ final class ArmOptions {
         } catch (ParameterException e) {
             String why = unknown(own);
             throw new IllegalArgumentException(label + ": " + (why != null ? why : e.getMessage()), e);
+        }
+        for (String word : words(own)) {
+            String option = word.replaceFirst("=.*", "");
+            if (OF_THE_WHOLE.contains(option)) {
+                throw new IllegalArgumentException(
+                        label + ": " + option + " is for the whole comparison: give it outside the quotation marks");
+            }
         }
         return arm;
     }

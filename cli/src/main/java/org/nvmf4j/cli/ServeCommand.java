@@ -56,6 +56,9 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
     static final String DEFAULT_NQN = "nqn.2026-11.org.nvmf4j:target";
 
+    /** For a target that a command starts for itself: it ends with that process, however that ends. */
+    static final String PARENT_OPTION = "--parent";
+
     private static final int MAX_IN_CAPSULE_DATA_BYTES = 16384;
     private static final int MAX_LANES = 64;
 
@@ -110,6 +113,9 @@ final class ServeCommand implements Callable<Integer> {
             description = "Threads that share the queues (default: ${DEFAULT-VALUE}).")
     private int lanes = 1;
 
+    @Option(names = PARENT_OPTION, paramLabel = "PID", hidden = true, description = "End when that process does.")
+    private @Nullable Long parent;
+
     @Mixin
     private DeviceMixin device;
 
@@ -156,6 +162,9 @@ final class ServeCommand implements Callable<Integer> {
         }));
         CountDownLatch stop = new CountDownLatch(1);
         List<Device> devices = new ArrayList<>();
+        if (parent != null) {
+            ProcessHandle.of(parent).ifPresentOrElse(it -> it.onExit().thenRun(stop::countDown), stop::countDown);
+        }
         try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
             serve(builder(options, subsystem, memories), subsystem, ports, devices, stop);
         } finally {

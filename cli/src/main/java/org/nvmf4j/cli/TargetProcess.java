@@ -47,7 +47,11 @@ final class TargetProcess implements AutoCloseable {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             InetSocketAddress address = addressOn(device);
             List<String> command = javaCommand();
-            command.addAll(List.of("serve", "--listen", AddressText.of(address), "--nqn", nqn));
+            command.addAll(List.of(
+                    "serve",
+                    ServeCommand.PARENT_OPTION,
+                    Long.toString(ProcessHandle.current().pid())));
+            command.addAll(List.of("--listen", AddressText.of(address), "--nqn", nqn));
             command.addAll(List.of(DeviceMixin.PROVIDER_OPTION, device.provider));
             for (String namespace : namespaces) {
                 command.addAll(List.of("--ns", namespace));

@@ -337,6 +337,22 @@ class TwoProcessTest {
         }
     }
 
+    @Test
+    void theTargetOfACommandEndsWithTheCommandHoweverThatEnds() throws IOException {
+        try (NvmfProcess demo = NvmfProcess.start(folder, "demo", "--quick")) {
+            Await.until(
+                    "the demo has a target",
+                    () -> demo.out().contains("target   process"),
+                    () -> demo.out() + demo.err());
+            List<ProcessHandle> targets = demo.handle().descendants().toList();
+            assertThat(targets).hasSize(1);
+
+            demo.kill();
+
+            Await.until("the demo's target has ended", () -> !targets.getFirst().isAlive(), () -> targets);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "INT"})
     void demoThatIsToldToEndLeavesNothingBehind(String signal) throws IOException {
