@@ -64,14 +64,23 @@ case_ibverbs_target() {
     rm -f "$OUT/back"
 }
 
-# The measurement of the inline question, as short as can be: that it runs, not what it finds.
+# The measurement of the inline question, as short as can be: that it runs, not what it finds. PAIRS=160 interop/run --keep ibverbs_compare
+# takes long enough to find something, and keeps compare.md.
 case_ibverbs_compare() {
     two_guests
     local before
     before=$(rdma_resources)
     check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside nvmf bench compare \
-        --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/report
+        --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/own
+    check "nvmf bench compare against the kernel's target" compares_with_kernel
     nothing_left "$before"
+}
+
+compares_with_kernel() {
+    local pairs=${PAIRS:-2}
+    GUEST_TIMEOUT=$((120 + 5 * pairs)) contains "asked-not-used" inside nvmf bench compare --provider ibverbs \
+        -a "$GUEST" -n "$KERNEL_NQN" --pairs "$pairs" --warmup $((pairs / 16)) --report /tmp/kernel || return 1
+    in_guest jvm 'cat /tmp/kernel/compare.md' > "$OUT/compare.md"
 }
 
 # nobody_runs KIB ARGS... : nvmf, as a user without rights who may lock so much memory

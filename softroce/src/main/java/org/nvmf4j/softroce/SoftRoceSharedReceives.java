@@ -1,6 +1,6 @@
 package org.nvmf4j.softroce;
 
-import org.nvmf4j.roce.rc.SharedReceiveRing;
+import org.nvmf4j.roce.rc.ReceiveRing;
 import org.nvmf4j.verbs.ProtectionDomain;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.VerbsException;
@@ -8,15 +8,15 @@ import org.nvmf4j.verbs.spi.SharedReceives;
 
 /** A shared receive queue of one vector. */
 final class SoftRoceSharedReceives extends SharedReceives {
-    private final SharedReceiveRing ring;
+    private final ReceiveRing ring;
 
     SoftRoceSharedReceives(SoftRoceVector vector, ProtectionDomain domain, int capacity, int maxSge)
             throws VerbsException {
         super(vector.device().attributes(), vector, domain, capacity, maxSge);
-        ring = new SharedReceiveRing(capacity, maxSge);
+        ring = new ReceiveRing(capacity, maxSge);
     }
 
-    SharedReceiveRing ring() {
+    ReceiveRing ring() {
         return ring;
     }
 

@@ -1,25 +1,22 @@
 package org.nvmf4j.pcie.vfio;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nvmf4j.testkit.CProgram;
 
 /** {@link Abi} against the headers of this machine, by a C program that prints what the compiler thinks. */
 class AbiTest {
-    private static final Path HEADER = Path.of("/usr/include/linux/vfio.h");
+    private static final String HEADER = "/usr/include/linux/vfio.h";
 
     @Test
     void everyNumberIsThatOfTheHeaders(@TempDir Path folder) throws Exception {
-        Assumptions.assumeTrue(Files.exists(HEADER), HEADER + " is not there: apt-get install linux-libc-dev");
+        CProgram.needsHeader(HEADER, "linux-libc-dev");
         List<String> here = new ArrayList<>();
         StringBuilder program = new StringBuilder("#include <stddef.h>\n#include <stdio.h>\n#include <sys/ioctl.h>\n")
                 .append("#include <linux/vfio.h>\nint main(void) {\n");
@@ -39,43 +36,19 @@ class AbiTest {
         }
         program.append("  return 0;\n}\n");
         assertThat(here).hasSizeGreaterThan(60);
-        assertThat(output(folder, program.toString())).containsExactlyInAnyOrderElementsOf(here);
+        assertThat(CProgram.output(folder, program.toString())).containsExactlyInAnyOrderElementsOf(here);
     }
 
     private static String inC(Class<?> struct, String constant) {
         if (struct == Abi.Constants.class) {
             return "VFIO_" + constant;
         }
-        String name = struct.getSimpleName()
-                .replaceAll("(?<!^)([A-Z])", "_$1")
-                .toLowerCase(Locale.ROOT)
-                .replace("type_1", "type1");
+        String name = CProgram.nameOf(struct).replace("type_1", "type1");
         if (struct == Abi.VfioIrqSet.class && constant.equals("SIZE")) {
             return "offsetof(struct " + name + ", data)";
         }
         // "size" is a field of some, and here what SIZE is for all.
         String field = constant.equals("LENGTH") ? "size" : constant.toLowerCase(Locale.ROOT);
         return constant.equals("SIZE") ? "sizeof(struct " + name + ")" : "offsetof(struct " + name + ", " + field + ")";
-    }
-
-    private static List<String> output(Path folder, String program) throws IOException, InterruptedException {
-        Path source = Files.writeString(folder.resolve("layout.c"), program);
-        Path binary = folder.resolve("layout");
-        Process compiler;
-        try {
-            compiler = new ProcessBuilder("cc", "-o", binary.toString(), source.toString())
-                    .redirectErrorStream(true)
-                    .start();
-        } catch (IOException e) {
-            Assumptions.abort("no C compiler here: " + e.getMessage());
-            throw e;
-        }
-        String messages = new String(compiler.getInputStream().readAllBytes(), UTF_8);
-        assertThat(compiler.waitFor()).as(messages).isZero();
-        Process run = new ProcessBuilder(binary.toString()).start();
-        List<String> lines =
-                new String(run.getInputStream().readAllBytes(), UTF_8).lines().toList();
-        assertThat(run.waitFor()).isZero();
-        return lines;
     }
 }

@@ -73,7 +73,7 @@ public final class RcQueuePair {
             MemoryTable memory,
             CompletionSink completions,
             MemorySegment inlineStorage,
-            @Nullable SharedReceiveRing shared) {
+            @Nullable ReceiveRing shared) {
         if (number >>> 24 != 0) {
             throw new IllegalArgumentException("a queue pair number has 24 bits: " + number);
         }

@@ -124,7 +124,7 @@ final class Responder {
 
     private boolean executeSend(MemorySegment packet, long offset, int opcode, int flags, int payloadBytes) {
         if ((flags & Opcode.STARTS_MESSAGE) != 0) {
-            if (receives.isEmpty()) {
+            if (!receives.hasNext()) {
                 acknowledgements.onReceiverNotReady();
                 return false;
             }

@@ -41,7 +41,7 @@ final class RcEnd {
     }
 
     /** One that takes its receives from a ring that others may share. */
-    RcEnd(int number, SharedReceiveRing shared) {
+    RcEnd(int number, ReceiveRing shared) {
         this(number, SIZES, RcTuning.DEFAULT, new SplittableRandom(number), Arena.ofAuto(), 1024, shared);
     }
 
@@ -52,7 +52,7 @@ final class RcEnd {
             RandomGenerator random,
             Arena arena,
             int sinkPackets,
-            @Nullable SharedReceiveRing shared) {
+            @Nullable ReceiveRing shared) {
         this.arena = arena;
         sink = new BatchSink(arena, sinkPackets);
         table = new MemoryTable(random);

@@ -11,16 +11,16 @@ import org.nvmf4j.verbs.WorkCompletionStatus;
 import org.nvmf4j.verbs.WorkOpcode;
 
 /** When a queue pair takes a receive from those it shares, and what becomes of it. */
-class SharedReceiveRingTest {
+class SharedReceivesTest {
     private static final int MTU = 256;
     private static final int US = 0xA;
     private static final int PSN = 100;
 
-    private final SharedReceiveRing ring = new SharedReceiveRing(3, 4);
+    private final ReceiveRing ring = new ReceiveRing(3, 4);
     private final RcEnd end = new RcEnd(US, ring);
     private final MemoryRegion memory = end.region(4 * MTU);
 
-    SharedReceiveRingTest() {
+    SharedReceivesTest() {
         end.queuePair.connect(new RcParameters(0xB, 0x100, PSN, MTU, 2, 2, 7, 7, 1_000_000, 14));
     }
 

@@ -1,11 +1,12 @@
 package org.nvmf4j.roce.rc;
 
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.spi.QueuePairChecks;
 
-/** The ring of receives that queue pairs share: each takes the oldest when a message of its own begins. One thread only. */
-public final class SharedReceiveRing {
+/** A ring of posted receives: a queue pair's own, or one that several share, each of whose messages takes the oldest. One thread only. */
+public final class ReceiveRing {
     private final int capacity;
     private final int mask;
     private final long[] ids;
@@ -23,8 +24,8 @@ public final class SharedReceiveRing {
      * @param capacity receives posted at most, 1 to 65,536
      * @param maxSge elements of a scatter/gather list at most, 1 to 256
      */
-    public SharedReceiveRing(int capacity, int maxSge) {
-        RcSizes.check("shared receives", capacity, 1, RcSizes.MAX_REQUESTS);
+    public ReceiveRing(int capacity, int maxSge) {
+        RcSizes.check("receives", capacity, 1, RcSizes.MAX_REQUESTS);
         RcSizes.check("SGEs", maxSge, 1, RcSizes.MAX_SGE);
         this.capacity = capacity;
         int slots = SendQueue.slots(capacity);
@@ -45,7 +46,7 @@ public final class SharedReceiveRing {
         for (@Nullable ReceiveWorkRequest request = first; request != null; request = request.next()) {
             int slot = (int) tail & mask;
             ids[slot] = request.id();
-            lengths[slot] = ReceiveQueue.lengthOf(request);
+            lengths[slot] = Math.min(request.lengthBytes(), Integer.MAX_VALUE);
             sges.take(slot, request);
             tail++;
         }
@@ -59,18 +60,34 @@ public final class SharedReceiveRing {
         return head == tail;
     }
 
+    /** The user's id of the oldest. */
     long id() {
         return ids[(int) head & mask];
     }
 
+    /** Bytes that the oldest takes. */
     long lengthBytes() {
         return lengths[(int) head & mask];
     }
 
-    /** Moves the oldest to a queue pair's own ring, with its list. */
-    void moveTo(ScatterGather to, int slot) {
-        to.take(slot, sges, (int) head & mask);
+    /** Writes to the oldest; see {@link ScatterGather#scatter}. */
+    boolean write(RcContext context, long offset, MemorySegment source, long sourceOffset, int length) {
+        return sges.scatter(context, (int) head & mask, offset, source, sourceOffset, length);
+    }
+
+    /** Takes the oldest out. */
+    void remove() {
         head++;
+    }
+
+    /** Moves the oldest of another ring here, which has room for it. */
+    void takeFrom(ReceiveRing other) {
+        int slot = (int) tail & mask;
+        ids[slot] = other.id();
+        lengths[slot] = other.lengthBytes();
+        sges.take(slot, other.sges, (int) other.head & other.mask);
+        tail++;
+        other.remove();
     }
 
     /** Forgets what is posted. */
