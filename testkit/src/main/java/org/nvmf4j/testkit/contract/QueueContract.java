@@ -55,6 +55,22 @@ interface QueueContract extends ContractSetup {
     }
 
     @Test
+    default void aClosedCompletionQueueIsRefusedAndTheOtherStaysFree() throws Exception {
+        Node host = fabric().host;
+        CompletionQueue open = host.device.createCompletionQueue(8, 0);
+        CompletionQueue closed = host.device.createCompletionQueue(8, 0);
+        closed.close();
+        for (QueuePairOptions options : List.of(
+                new QueuePairOptions(open, closed, 1, 1, 1, 0, null),
+                new QueuePairOptions(closed, open, 1, 1, 1, 0, null))) {
+            assertThatThrownBy(() -> host.device.createQueuePair(host.domain, options))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("completion queue is closed");
+        }
+        open.close();
+    }
+
+    @Test
     default void onlySignaledRequestsComplete() throws Exception {
         Link link = fabric().link();
         RegisteredMemory from = fabric().host.memory(4096);

@@ -97,11 +97,15 @@ public final class CompletionRing implements CompletionQueue {
 
     /** Makes a queue pair one of those that this ring's overflow moves to the error state; once also where it is given twice. */
     public void attach(ProviderQueuePair queuePair) {
-        if (closed) {
-            throw new IllegalStateException("the completion queue is closed");
-        }
+        checkOpen();
         if (!queuePairs.contains(queuePair)) {
             queuePairs.add(queuePair);
+        }
+    }
+
+    void checkOpen() {
+        if (closed) {
+            throw new IllegalStateException("the completion queue is closed");
         }
     }
 

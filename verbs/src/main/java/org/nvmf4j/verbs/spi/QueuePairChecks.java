@@ -59,11 +59,15 @@ public final class QueuePairChecks {
      *
      * @param vectors those of the device, in order
      * @throws IllegalArgumentException if the completion queues are of another device
+     * @throws IllegalStateException if one of them is closed, before a queue pair is attached to the other
      */
     public static <V extends CompletionVector> V vector(QueuePairOptions options, V[] vectors) {
-        if (options.sendQueue() instanceof CompletionRing sends && options.receiveQueue() instanceof CompletionRing) {
+        if (options.sendQueue() instanceof CompletionRing sends
+                && options.receiveQueue() instanceof CompletionRing receives) {
             int index = sends.vector().index();
             if (index < vectors.length && vectors[index] == sends.vector()) {
+                sends.checkOpen();
+                receives.checkOpen();
                 return vectors[index];
             }
         }
