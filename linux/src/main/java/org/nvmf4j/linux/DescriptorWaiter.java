@@ -117,6 +117,13 @@ public final class DescriptorWaiter implements AutoCloseable {
         }
     }
 
+    /** Leaves the descriptors alone from now on, as they are of something that is gone: then only {@link #wake} and time end a wait. The owner's. */
+    public void ignoreDescriptors() {
+        for (int i = 0; i < count; i++) {
+            pollFds.set(ValueLayout.JAVA_INT, i * POLLFD_BYTES, -1);
+        }
+    }
+
     /** Makes the running {@link #await}, or else the next, return at once. Thread-safe. */
     public void wake() {
         if (state.wake()) {

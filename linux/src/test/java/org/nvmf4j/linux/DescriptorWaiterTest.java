@@ -68,6 +68,24 @@ class DescriptorWaiterTest {
         }
     }
 
+    /** That the wait takes its time shows that the descriptor did not end it. */
+    @Test
+    void descriptorsThatAreIgnoredEndNoWait() throws Exception {
+        int fd = counter(1);
+        try (DescriptorWaiter waiter = new DescriptorWaiter(fd)) {
+            waiter.ignoreDescriptors();
+            long nanos = 20_000_000;
+            long start = System.nanoTime();
+            waiter.await(nanos);
+            assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(nanos);
+            waiter.wake();
+            waiter.await(LONG_NANOS);
+            assertThat(System.nanoTime() - start).isLessThan(LIMIT_NANOS);
+        } finally {
+            close(fd);
+        }
+    }
+
     @Test
     void readsThatWouldWaitFailWhereADescriptorIsNonBlocking() throws Exception {
         int fd = counter(0);
