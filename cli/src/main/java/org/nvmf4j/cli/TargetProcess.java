@@ -18,6 +18,7 @@ import org.nvmf4j.linux.NetworkRoutes;
 import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
+import org.nvmf4j.verbs.ProviderDescription;
 
 /** An {@code nvmf serve} in a process of its own, on a loopback address that was free or on a device of the kernel. */
 final class TargetProcess implements AutoCloseable {
@@ -83,10 +84,22 @@ final class TargetProcess implements AutoCloseable {
         InetAddress own = NetworkRoutes.localAddresses().stream()
                 .filter(address -> !address.isLinkLocalAddress() && canListen(device, address))
                 .min(Comparator.comparing(Inet6Address.class::isInstance))
-                .orElseThrow(() -> new IOException("no address of this machine is on "
-                        + (device.deviceName == null ? "a device of provider " + device.provider : device.deviceName)
-                        + ": see nvmf devices and ip address, or name a target with --traddr"));
+                .orElseThrow(() -> new IOException(whyNowhere(device)));
         return new InetSocketAddress(own, random.nextInt(FIRST_PORT, LAST_PORT));
+    }
+
+    /** Naming a target instead would not help: a host needs a device, too. */
+    private static String whyNowhere(DeviceMixin device) {
+        return Device.describeProviders().stream()
+                .filter(provider -> provider.name().equals(device.provider))
+                .map(ProviderDescription::unavailableBecause)
+                .filter(problem -> !problem.isEmpty())
+                .findFirst()
+                .orElseGet(() -> "no address of this machine is on "
+                        + (device.deviceName == null
+                                ? "a device of provider " + device.provider
+                                : "an RDMA device '" + device.deviceName + "'")
+                        + ": nvmf devices lists those there are; give the interface of one an address (ip addr add)");
     }
 
     private static boolean canListen(DeviceMixin device, InetAddress address) {
