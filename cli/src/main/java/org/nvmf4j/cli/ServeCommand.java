@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -163,7 +164,10 @@ final class ServeCommand implements Callable<Integer> {
         CountDownLatch stop = new CountDownLatch(1);
         List<Device> devices = new ArrayList<>();
         if (parent != null) {
-            ProcessHandle.of(parent).ifPresentOrElse(it -> it.onExit().thenRun(stop::countDown), stop::countDown);
+            var _ = ProcessHandle.of(parent)
+                    .map(ProcessHandle::onExit)
+                    .orElseGet(() -> CompletableFuture.completedFuture(null))
+                    .thenRun(stop::countDown);
         }
         try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
             serve(builder(options, subsystem, memories), subsystem, ports, devices, stop);
