@@ -9,11 +9,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.VerbsException;
 
 /**
  * Takes the asynchronous events of one {@code ibv_context}: queue pairs that failed without a completion, completion queues that
- * overflowed, ports that went down or came up, the end of the device. librdmacm opens one context per physical device for the whole
+ * overflowed, shared receive queues that failed, ports that went down or came up, the end of the device. librdmacm opens one context per physical device for the whole
  * process, so all devices that are open on it are told.
  */
 final class AsyncEvents {
@@ -28,6 +29,7 @@ final class AsyncEvents {
     static final int DEVICE_FATAL = 8;
     static final int PORT_ACTIVE = 9;
     static final int PORT_ERR = 10;
+    static final int SRQ_ERR = 14;
     static final int GID_CHANGE = 18;
 
     private final RdmaCore core;
@@ -67,10 +69,14 @@ final class AsyncEvents {
     }
 
     /** Acknowledged only when copied: destroying what it is about waits for that. */
-    private boolean takeOne() {
+    private int takeOne() {
         long at = event.address();
-        if (core.status(Function.IBV_GET_ASYNC_EVENT, context, at, 0, 0) != 0) {
-            return false;
+        int errno = core.status(Function.IBV_GET_ASYNC_EVENT, context, at, 0, 0);
+        if (errno != 0) {
+            if (errno == SystemErrors.EIO) {
+                devices.forEach(IbVerbsDevice::onRemoved);
+            }
+            return errno;
         }
         int type = RdmaCore.intAt(at + Abi.IbvAsyncEvent.EVENT_TYPE);
         long element = RdmaCore.longAt(at + Abi.IbvAsyncEvent.ELEMENT);
@@ -80,6 +86,7 @@ final class AsyncEvents {
         switch (type) {
             case QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR -> devices.forEach(device -> device.onQueuePairFatal(number));
             case CQ_ERR -> devices.forEach(device -> device.onQueueOverflow(element));
+            case SRQ_ERR -> devices.forEach(device -> device.onSharedReceivesFatal(element));
             case DEVICE_FATAL -> devices.forEach(IbVerbsDevice::onRemoved);
             case PORT_ACTIVE -> onPort((int) element, true);
             case PORT_ERR -> onPort((int) element, false);
@@ -89,7 +96,7 @@ final class AsyncEvents {
                 // Nothing that changes what is done here.
             }
         }
-        return true;
+        return 0;
     }
 
     private void onPort(int port, boolean up) {

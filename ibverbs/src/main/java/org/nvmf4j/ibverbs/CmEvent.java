@@ -28,13 +28,15 @@ record CmEvent(Type type, long id, int status, ConnectionParameters said) {
         MULTICAST_JOIN,
         MULTICAST_ERROR,
         ADDR_CHANGE,
-        TIMEWAIT_EXIT;
+        TIMEWAIT_EXIT,
+        /** What later libraries know. */
+        OTHER;
 
         private static final Type[] ALL = values();
     }
 
     static CmEvent copyOf(long event) {
-        Type type = Type.ALL[RdmaCore.intAt(event + Abi.RdmaCmEvent.EVENT)];
+        Type type = Type.ALL[Math.clamp(RdmaCore.intAt(event + Abi.RdmaCmEvent.EVENT), 0, Type.ALL.length - 1)];
         long data = RdmaCore.longAt(event + Abi.RdmaCmEvent.PARAM__CONN__PRIVATE_DATA);
         int length = RdmaCore.byteAt(event + Abi.RdmaCmEvent.PARAM__CONN__PRIVATE_DATA_LEN);
         ConnectionParameters said = new ConnectionParameters(

@@ -53,11 +53,14 @@ final class CmId {
         receiver = hears;
     }
 
-    void deliver(CmEvent event) {
+    /** False if nobody hears of it, as the id is being destroyed. */
+    boolean deliver(CmEvent event) {
         Receiver hears = receiver;
-        if (hears != null) {
-            hears.onEvent(event);
+        if (hears == null) {
+            return false;
         }
+        hears.onEvent(event);
+        return true;
     }
 
     synchronized long pointer() throws VerbsException {

@@ -1,8 +1,9 @@
 package org.nvmf4j.ibverbs;
 
-import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.linux.LinuxException;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.VerbsException;
 
 /** A thread that takes the libraries' events of one file descriptor, so that lanes need no system call to know that there are none. */
@@ -10,7 +11,7 @@ final class EventReader implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(EventReader.class.getName());
 
     private final String name;
-    private final BooleanSupplier takesOne;
+    private final IntSupplier takesOne;
     private final DescriptorWaiter waiter;
     private final Thread thread;
     private volatile boolean stopping;
@@ -18,9 +19,10 @@ final class EventReader implements AutoCloseable {
     /**
      * Starts the thread.
      *
-     * @param takesOne takes an event and gives whether there was one; on the thread, never after {@link #close}
+     * @param takesOne takes an event and gives 0, or the error number of there being none: EIO if there will be none any more, as the device
+     *     is gone; on the thread, never after {@link #close}
      */
-    EventReader(String name, int fd, BooleanSupplier takesOne) throws VerbsException {
+    EventReader(String name, int fd, IntSupplier takesOne) throws VerbsException {
         this.name = name;
         this.takesOne = takesOne;
         try {
@@ -34,23 +36,24 @@ final class EventReader implements AutoCloseable {
 
     private void run() {
         try {
-            while (!stopping) {
+            int errno = 0;
+            while (!stopping && errno != SystemErrors.EIO) {
                 waiter.await(-1);
-                while (!stopping && takeOne()) {
-                    // and look for more
-                }
+                do {
+                    errno = stopping ? SystemErrors.EAGAIN : takeOne();
+                } while (errno == 0);
             }
         } catch (LinuxException e) {
             LOG.log(System.Logger.Level.ERROR, "no " + name + " any more: " + e.getMessage(), e);
         }
     }
 
-    private boolean takeOne() {
+    private int takeOne() {
         try {
-            return takesOne.getAsBoolean();
+            return takesOne.getAsInt();
         } catch (RuntimeException e) {
             LOG.log(System.Logger.Level.ERROR, "unexpected failure at one of the " + name, e);
-            return true;
+            return 0;
         }
     }
 

@@ -43,9 +43,10 @@ final class EventThread implements AutoCloseable {
         ids.remove(pointer);
     }
 
-    private boolean takeOne() {
-        if (core.status(Function.RDMA_GET_CM_EVENT, channel, room.address(), 0, 0) != 0) {
-            return false;
+    private int takeOne() {
+        int errno = core.status(Function.RDMA_GET_CM_EVENT, channel, room.address(), 0, 0);
+        if (errno != 0) {
+            return errno;
         }
         long event = room.get(ValueLayout.JAVA_LONG, 0);
         CmEvent copy = CmEvent.copyOf(event);
@@ -53,19 +54,17 @@ final class EventThread implements AutoCloseable {
         long about = isRequest ? RdmaCore.longAt(event + Abi.RdmaCmEvent.LISTEN_ID) : copy.id();
         CmId id = ids.get(about); // before it is acknowledged: after that the place may be another id's
         var _ = core.status(Function.RDMA_ACK_CM_EVENT, event, 0, 0, 0);
-        if (id != null) {
-            id.deliver(copy);
-        } else if (isRequest) {
+        boolean heard = id != null && id.deliver(copy);
+        if (!heard && isRequest) {
             CmId.of(core, this, copy.id()).destroy();
         }
-        return true;
+        return 0;
     }
 
     /** Ends the thread and destroys ids that are left, then the channel. */
     @Override
     public void close() {
-        ids.values().forEach(CmId::destroy);
-        reader.close();
+        reader.close(); // first, as it may be looking at an id
         ids.values().forEach(CmId::destroy);
         destroyChannel();
     }

@@ -167,7 +167,7 @@ final class IbVerbsConnection implements Connection {
                         "the interface of RDMA device " + vector.device().name()
                                 + " has another hardware address: the connection with " + peer()
                                 + " goes on as it was; if nothing gets through any more, connect again");
-            case CONNECT_REQUEST, MULTICAST_JOIN, MULTICAST_ERROR, TIMEWAIT_EXIT -> {
+            case CONNECT_REQUEST, MULTICAST_JOIN, MULTICAST_ERROR, TIMEWAIT_EXIT, OTHER -> {
                 // Nothing that changes a connection.
             }
         }

@@ -325,6 +325,13 @@ final class IbVerbsDevice implements ProviderDevice {
         }
     }
 
+    /** From the thread of device events. */
+    void onSharedReceivesFatal(long queue) {
+        for (IbVerbsVector vector : vectors) {
+            vector.send(() -> vector.onSharedReceivesFatal(queue));
+        }
+    }
+
     /** Notes a failure that nobody can do anything about. */
     void warn(Function function, int errno) {
         if (errno != 0 && !removed.get()) {

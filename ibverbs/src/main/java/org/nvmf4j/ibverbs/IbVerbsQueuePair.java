@@ -169,6 +169,10 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         return queue == sendQueue || queue == receiveQueue;
     }
 
+    boolean uses(IbVerbsSharedReceives receives) {
+        return receives == shared;
+    }
+
     @Override
     public int number() {
         return number;
@@ -282,6 +286,7 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
             }
             request = request.next();
         }
+        sends.check(); // only now: what was taken before it will complete
         return request;
     }
 
@@ -340,8 +345,9 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
                 request = request.next();
             }
             if (state != QueuePairState.ERROR) {
-                receives.post(chain);
+                receivesPosted -= chain - receives.post(chain);
                 receivesGiven = receivesPosted;
+                receives.check();
             }
         }
         flushReceives();
@@ -425,14 +431,14 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(Abi.IbvQpAttr.SIZE, 8);
             attributes.set(ValueLayout.JAVA_INT, Abi.IbvQpAttr.QP_STATE, QPS_ERR);
-            vector.device()
-                    .warn(
-                            Function.IBV_MODIFY_QP,
-                            core.status(Function.IBV_MODIFY_QP, pointer, attributes.address(), MASK_STATE, 0));
+            int errno = core.status(Function.IBV_MODIFY_QP, pointer, attributes.address(), MASK_STATE, 0);
+            if (!vector.device().isGone(errno)) {
+                vector.device().warn(Function.IBV_MODIFY_QP, errno);
+            }
         }
     }
 
-    /** The device is gone and tells no more what became of what it has: all of it is flushed. */
+    /** The device tells no more what became of what it has, as it or its completion queue is gone: all of it is flushed. */
     void abandon() {
         toError();
         withheldFrom = -1;
@@ -453,11 +459,14 @@ final class IbVerbsQueuePair implements ProviderQueuePair {
         vector.queuePairs().remove(key);
         sendRing.detach(this);
         receiveRing.detach(this);
-        if (shared != null) {
-            receiveQueue.fetch(); // a device may drop what it has completed, and with it the slots of the shared queue
-            shared.detach();
+        if (shared == null) {
+            destroy();
+            return;
         }
+        receiveQueue.fetch(); // a device may drop what it has completed, and with it the slots of the shared queue
         destroy();
+        receiveQueue.fetch(); // or keep what came since, which must not be taken for one of the number's next owner
+        shared.detach();
     }
 
     private void destroy() {

@@ -73,7 +73,8 @@ final class IbVerbsSharedReceives extends SharedReceives {
                 count++;
                 request = request.next();
             }
-            chain.post(count);
+            free += count - chain.post(count);
+            chain.check();
         }
     }
 

@@ -174,6 +174,9 @@ final class IbVerbsVector implements CompletionVector {
             for (int i = 0; i < queues.size(); i++) {
                 there += queues.get(i).fetch();
             }
+            if (device.isRemoved()) {
+                waiter.ignoreDescriptors(); // its channel is in error for good, which would end every wait
+            }
             if (there == 0) {
                 waiter.await(timers.remainingNanos(timeoutNanos));
             }
@@ -225,7 +228,16 @@ final class IbVerbsVector implements CompletionVector {
     void onOverflow(long queue) {
         for (int i = 0; i < queues.size(); i++) {
             if (queues.get(i).pointer() == queue) {
-                queuePairs.failAllOn(queues.get(i));
+                queuePairs.abandonAllOn(queues.get(i));
+            }
+        }
+    }
+
+    /** A shared receive queue that the device gave up; on this lane. */
+    void onSharedReceivesFatal(long queue) {
+        for (int i = 0; i < shared.size(); i++) {
+            if (shared.get(i).pointer() == queue) {
+                queuePairs.failAllOn(shared.get(i));
             }
         }
     }

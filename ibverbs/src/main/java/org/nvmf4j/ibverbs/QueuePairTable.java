@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.nvmf4j.verbs.QueuePairState;
 import org.nvmf4j.verbs.VerbsException;
 
 /**
@@ -126,9 +125,18 @@ final class QueuePairTable {
         all().forEach(IbVerbsQueuePair::abandon);
     }
 
-    void failAllOn(HardwareQueue queue) {
+    /** A queue that lost completions of theirs makes no further ones perhaps. */
+    void abandonAllOn(HardwareQueue queue) {
         for (IbVerbsQueuePair pair : all()) {
-            if (pair.uses(queue) && pair.state() != QueuePairState.ERROR) {
+            if (pair.uses(queue)) {
+                pair.abandon();
+            }
+        }
+    }
+
+    void failAllOn(IbVerbsSharedReceives receives) {
+        for (IbVerbsQueuePair pair : all()) {
+            if (pair.uses(receives)) {
                 pair.toError();
             }
         }

@@ -20,6 +20,8 @@ final class ReceiveChain {
     private final MemorySegment receives;
     private final SgeLists lists;
     private final MemorySegment bad;
+    /** Why the latest post did not take all, or 0. */
+    private int errno;
 
     /**
      * A chain for one queue.
@@ -54,13 +56,24 @@ final class ReceiveChain {
         receives.set(ValueLayout.JAVA_INT, at(index) + Abi.IbvRecvWr.NUM_SGE, lists.set(index, request));
     }
 
-    /** Posts the first ones. What is posted on a device that is gone counts as posted. */
-    void post(int count) {
+    /**
+     * Posts the first ones; gives how many were taken, and {@link #check} throws if those are not all. What is posted on a device that is
+     * gone counts as taken.
+     */
+    int post(int count) {
         receives.set(ValueLayout.JAVA_LONG, at(count - 1) + Abi.IbvRecvWr.NEXT, 0);
-        int result = Math.abs(RdmaCore.fast(function, queue, receives.address(), bad.address()));
+        errno = Math.abs(RdmaCore.fast(function, queue, receives.address(), bad.address()));
         link(count - 1);
-        if (result != 0 && !device.isGone(result)) {
-            throw new IllegalStateException("cannot post receives: " + SystemErrors.describe(result));
+        if (errno == 0 || device.isGone(errno)) {
+            errno = 0;
+            return count;
+        }
+        return Math.clamp((bad.get(ValueLayout.JAVA_LONG, 0) - receives.address()) / Abi.IbvRecvWr.SIZE, 0, count);
+    }
+
+    void check() {
+        if (errno != 0) {
+            throw new IllegalStateException("cannot post receives: " + SystemErrors.describe(errno));
         }
     }
 }

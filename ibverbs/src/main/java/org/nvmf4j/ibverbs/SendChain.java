@@ -32,7 +32,8 @@ final class SendChain {
     /** Where inline data that may vanish is copied to before the library copies it; made when it is needed. */
     private @Nullable MemorySegment safe;
 
-    private boolean refused;
+    /** Why the latest post did not take all, or 0. */
+    private int errno;
 
     SendChain(long context, long queuePair, int key, int maxSge, IbVerbsDomain domain, int inlineBytes) {
         this.domain = domain;
@@ -109,23 +110,28 @@ final class SendChain {
         };
     }
 
-    /** Posts the first of the sends; gives how many were taken, and {@link #isRefused} tells whether the device had no room for more. */
+    /**
+     * Posts the first of the sends; gives how many were taken. Where those are not all, {@link #isRefused} tells whether the device had no
+     * room for more, and {@link #check} throws what else it said.
+     */
     int post(int count) {
         sends.set(ValueLayout.JAVA_LONG, at(count - 1) + Abi.IbvSendWr.NEXT, 0);
-        int result = Math.abs(RdmaCore.fast(function, queuePair, sends.address(), bad.address()));
+        errno = Math.abs(RdmaCore.fast(function, queuePair, sends.address(), bad.address()));
         link(count - 1);
-        refused = result == VerbsException.ENOMEM;
-        if (result == 0 || domain.device().isGone(result)) {
+        if (errno == 0 || domain.device().isGone(errno)) {
+            errno = 0;
             return count;
         }
-        int taken = (int) ((bad.get(ValueLayout.JAVA_LONG, 0) - sends.address()) / Abi.IbvSendWr.SIZE);
-        if (!refused) {
-            throw new IllegalStateException("ibv_post_send: " + SystemErrors.describe(result));
-        }
-        return Math.clamp(taken, 0, count);
+        return Math.clamp((bad.get(ValueLayout.JAVA_LONG, 0) - sends.address()) / Abi.IbvSendWr.SIZE, 0, count);
     }
 
     boolean isRefused() {
-        return refused;
+        return errno == VerbsException.ENOMEM;
+    }
+
+    void check() {
+        if (errno != 0 && !isRefused()) {
+            throw new IllegalStateException("ibv_post_send: " + SystemErrors.describe(errno));
+        }
     }
 }

@@ -48,7 +48,8 @@ class DeviceEventsTest {
         EVENT_OF_THE_ADDRESS,
         EVENT_OF_THE_CONNECTION,
         FAILING_POST,
-        FAILING_WAIT
+        FAILING_WAIT,
+        FAILING_CHANGE_OF_STATE
     }
 
     private void remove(Notice notice) {
@@ -63,6 +64,7 @@ class DeviceEventsTest {
                 fake.happens(CmEvent.Type.DEVICE_REMOVAL, id, 0);
             }
             case FAILING_POST, FAILING_WAIT -> fake.fastResult = SystemErrors.EIO;
+            case FAILING_CHANGE_OF_STATE -> fake.failures.put(Function.IBV_MODIFY_QP, SystemErrors.EIO);
         }
     }
 
@@ -78,6 +80,8 @@ class DeviceEventsTest {
         remove(notice);
         if (notice == Notice.FAILING_POST) {
             endpoint.pair.postSend(endpoint.send(4));
+        } else if (notice == Notice.FAILING_CHANGE_OF_STATE) {
+            endpoint.pair.toError();
         } else {
             fake.fastResult = notice == Notice.FAILING_WAIT ? SystemErrors.EIO : 0;
             endpoint.device.vector(0).awaitWork(60_000_000_000L);
@@ -178,6 +182,55 @@ class DeviceEventsTest {
             assertThat(destroyed()).contains(first).doesNotContain(again);
         }
         assertThat(destroyed()).contains(listening());
+    }
+
+    @Test
+    void whoIsAskedForWhileTheListenerClosesIsNotKept() throws Exception {
+        Listener listener = endpoint.device.listen(4420, request -> {});
+        long listening = listening();
+        fake.onAcknowledge = listener::close;
+        long asking = fake.isAskedFor(listening);
+        endpoint.await(() -> destroyed().contains(asking));
+        assertThat(destroyed()).contains(listening);
+    }
+
+    @Test
+    void anEventThatIsNotKnownIsAcknowledgedAndLeftAlone() throws Exception {
+        endpoint.connected();
+        int before = fake.callsOf(Function.RDMA_ACK_CM_EVENT).size();
+        long id = fake.callsOf(Function.RDMA_CONNECT).getFirst().a();
+        fake.happens(CmEvent.Type.OTHER, id, 0);
+        endpoint.await(() -> fake.callsOf(Function.RDMA_ACK_CM_EVENT).size() > before);
+        endpoint.progress();
+        assertThat(endpoint.events).containsExactly("established");
+        assertThat(log.lines()).isEmpty();
+    }
+
+    @Test
+    void aCompletionQueueThatTheDeviceGivesUpEndsItsRequests() throws Exception {
+        endpoint.connected();
+        endpoint.pair.postReceive(endpoint.receive(1));
+        endpoint.pair.postSend(endpoint.send(2));
+        fake.deviceHappens(
+                AsyncEvents.CQ_ERR, fake.created(Function.IBV_CREATE_CQ).getFirst());
+        endpoint.await(() -> endpoint.events.size() == 3);
+        assertThat(endpoint.events)
+                .containsExactlyInAnyOrder(
+                        "established", "RECEIVE 1 WORK_REQUEST_FLUSHED", "SEND 2 WORK_REQUEST_FLUSHED");
+        fake.completes(fake.sendIds.getFirst(), 0, endpoint.pair.number()); // late, and not told twice
+        endpoint.progress();
+        assertThat(endpoint.events).hasSize(3);
+    }
+
+    /** The kernel's file of events is in error from then on: a thread that went on waiting would never sleep. */
+    @Test
+    void theThreadOfDeviceEventsEndsWithTheDevice() {
+        fake.failures.put(Function.IBV_GET_ASYNC_EVENT, SystemErrors.EIO);
+        fake.deviceHappens(AsyncEvents.PORT_ACTIVE, 1);
+        endpoint.await(() -> endpoint.pair.state() == QueuePairState.ERROR);
+        endpoint.await(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().equals("nvmf4j device events")));
+        assertThat(fake.callsOf(Function.IBV_GET_ASYNC_EVENT)).hasSize(1);
     }
 
     private long listening() {

@@ -18,6 +18,7 @@ import org.nvmf4j.verbs.QueuePair;
 import org.nvmf4j.verbs.QueuePairOptions;
 import org.nvmf4j.verbs.ReceiveWorkRequest;
 import org.nvmf4j.verbs.SendWorkRequest;
+import org.nvmf4j.verbs.SharedReceiveQueue;
 import org.nvmf4j.verbs.VerbsException;
 import org.nvmf4j.verbs.spi.ProviderDevice;
 import org.nvmf4j.verbs.spi.VerbsProvider;
@@ -87,6 +88,12 @@ final class FakeEndpoint implements ConnectionHandler, AutoCloseable {
             }
             progress();
         }
+    }
+
+    /** Another queue pair, on the same queue. */
+    QueuePair sharing(SharedReceiveQueue shared) throws VerbsException {
+        return device.createQueuePair(
+                domain, new QueuePairOptions(queue, queue, 8, 1, 2, 0, null).withSharedReceives(shared));
     }
 
     void progress() {

@@ -51,15 +51,32 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     long lockableBytes = Long.MAX_VALUE;
     /** Whether anybody answers who is asked for. */
     boolean answers = true;
-    /** What {@code ibv_post_send} and {@code ibv_req_notify_cq} give. */
+    /** What {@code ibv_post_send} and {@code ibv_req_notify_cq} give, and posts where there is no room. */
     int fastResult;
+    /** How many work requests posts take. */
+    int room = Integer.MAX_VALUE;
+    /** The ids of what was posted to send queues, and to receive queues. */
+    final List<Long> sendIds = new ArrayList<>();
+
+    final List<Long> receiveIds = new ArrayList<>();
+    /** The number that the next queue pair or region gets. */
+    int nextNumber = 100;
+    /** Runs when an event of rdma_cm is acknowledged, which is before it is told to anybody. */
+    Runnable onAcknowledge = () -> {};
+    /** Runs while a queue pair is destroyed. */
+    Runnable onDestroyQueuePair = () -> {};
 
     private final Arena arena = Arena.ofShared();
     private final List<Integer> fds = new ArrayList<>();
     private final Map<Long, Queue<Long>> managerEvents = new HashMap<>();
     private final Queue<long[]> deviceEvents = new ArrayDeque<>();
     private final long context;
-    private int nextNumber = 100;
+
+    private final Queue<Completion> completions = new ArrayDeque<>();
+
+    private final Map<Function, List<Long>> created = new EnumMap<>(Function.class);
+
+    private record Completion(long id, int status, int number) {}
 
     record Call(Function function, long a, long b, long c, long d, long e, long f) {}
 
@@ -68,11 +85,19 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
         device.setString(Abi.IbvDevice.NAME, NAME);
         MemorySegment made = allocate(Abi.IbvContext.SIZE);
         made.set(ValueLayout.JAVA_LONG, Abi.IbvContext.DEVICE, device.address());
-        made.set(ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__POLL_CQ, stub((queue, most, completions) -> 0));
+        made.set(ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__POLL_CQ, stub((queue, most, to) -> poll(most, to)));
         made.set(
                 ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__REQ_NOTIFY_CQ, stub((queue, solicited, none) -> fastResult));
-        made.set(ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__POST_SEND, stub((pair, first, bad) -> postSend(first)));
-        made.set(ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__POST_RECV, stub((pair, first, bad) -> 0));
+        made.set(
+                ValueLayout.JAVA_LONG, Abi.IbvContext.OPS__POST_SEND, stub((pair, first, bad) -> postSend(first, bad)));
+        made.set(
+                ValueLayout.JAVA_LONG,
+                Abi.IbvContext.OPS__POST_RECV,
+                stub((pair, first, bad) -> postReceive(first, bad)));
+        made.set(
+                ValueLayout.JAVA_LONG,
+                Abi.IbvContext.OPS__POST_SRQ_RECV,
+                stub((queue, first, bad) -> postReceive(first, bad)));
         made.set(ValueLayout.JAVA_INT, Abi.IbvContext.CMD_FD, newEventFd());
         made.set(ValueLayout.JAVA_INT, Abi.IbvContext.ASYNC_FD, newEventFd());
         made.set(ValueLayout.JAVA_INT, Abi.IbvContext.NUM_COMP_VECTORS, 1);
@@ -126,9 +151,14 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     }
 
     /** Has rdma_cm tell something of an id. */
-    synchronized void happens(CmEvent.Type type, long id, int status) {
+    void happens(CmEvent.Type type, long id, int status) {
+        happens(type, id, 0, status);
+    }
+
+    private synchronized void happens(CmEvent.Type type, long id, long listening, int status) {
         MemorySegment event = allocate(Abi.RdmaCmEvent.SIZE);
         event.set(ValueLayout.JAVA_LONG, Abi.RdmaCmEvent.ID, id);
+        event.set(ValueLayout.JAVA_LONG, Abi.RdmaCmEvent.LISTEN_ID, listening);
         event.set(
                 ValueLayout.JAVA_INT,
                 Abi.RdmaCmEvent.EVENT,
@@ -147,9 +177,28 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
         signal(RdmaCore.intAt(context + Abi.IbvContext.ASYNC_FD), true);
     }
 
+    /** Has a work request complete, on the queue that is polled next. */
+    synchronized void completes(long id, int status, int queuePairNumber) {
+        completions.add(new Completion(id, status, queuePairNumber));
+    }
+
+    /** Has rdma_cm bring a connection request to a listening id; gives the new id. */
+    synchronized long isAskedFor(long listening) {
+        long channel = RdmaCore.longAt(listening + Abi.RdmaCmId.CHANNEL);
+        MemorySegment id = allocate(Abi.RdmaCmId.SIZE);
+        id.set(ValueLayout.JAVA_LONG, Abi.RdmaCmId.CHANNEL, channel);
+        happens(CmEvent.Type.CONNECT_REQUEST, id.address(), listening, 0);
+        return id.address();
+    }
+
     /** The calls of a function so far. */
     synchronized List<Call> callsOf(Function function) {
         return calls.stream().filter(call -> call.function == function).toList();
+    }
+
+    /** What a function made so far, by its pointer. */
+    synchronized List<Long> created(Function function) {
+        return List.copyOf(created.getOrDefault(function, List.of()));
     }
 
     @Override
@@ -165,6 +214,14 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
     @Override
     public synchronized long call(Function function, int[] errno, long a, long b, long c, long d, long e, long f) {
         calls.add(new Call(function, a, b, c, d, e, f));
+        long result = result(function, errno, a, b, c, d);
+        if (givesPointer(function)) {
+            created.computeIfAbsent(function, key -> new ArrayList<>()).add(result);
+        }
+        return result;
+    }
+
+    private long result(Function function, int[] errno, long a, long b, long c, long d) {
         Integer failure = failures.get(function);
         if (failure != null) {
             errno[0] = failure;
@@ -199,6 +256,8 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
             case RDMA_GET_CM_EVENT -> {
                 return next(managerEvents.get(a), b, a + Abi.RdmaEventChannel.FD, errno);
             }
+            case IBV_DESTROY_QP -> onDestroyQueuePair.run();
+            case RDMA_ACK_CM_EVENT -> onAcknowledge.run();
             case IBV_GET_ASYNC_EVENT -> {
                 long[] event = deviceEvents.poll();
                 if (event == null) {
@@ -243,6 +302,11 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
                 queue.set(ValueLayout.JAVA_INT, Abi.IbvCq.CQE, (int) b);
                 return queue.address();
             }
+            case IBV_CREATE_SRQ -> {
+                MemorySegment queue = object(32, Abi.IbvSrq.CONTEXT, context);
+                queue.set(ValueLayout.JAVA_LONG, Abi.IbvSrq.PD, a);
+                return queue.address();
+            }
             case IBV_CREATE_QP -> {
                 MemorySegment pair = object(Abi.IbvQp.SIZE, Abi.IbvQp.CONTEXT, context);
                 pair.set(ValueLayout.JAVA_LONG, Abi.IbvQp.PD, a);
@@ -266,6 +330,7 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
                     IBV_REG_DMABUF_MR,
                     IBV_CREATE_COMP_CHANNEL,
                     IBV_CREATE_CQ,
+                    IBV_CREATE_SRQ,
                     IBV_CREATE_QP,
                     RDMA_CREATE_EVENT_CHANNEL -> true;
             default -> false;
@@ -305,8 +370,38 @@ final class FakeRdma implements RdmaCore.Calls, AutoCloseable {
         return made.address();
     }
 
-    private synchronized int postSend(long first) {
+    private synchronized int poll(long most, long to) {
+        int count = 0;
+        while (count < most && !completions.isEmpty()) {
+            Completion next = completions.remove();
+            long at = to + (long) count * Abi.IbvWc.SIZE;
+            RdmaCore.MEMORY.asSlice(at, Abi.IbvWc.SIZE).fill((byte) 0);
+            RdmaCore.MEMORY.set(ValueLayout.JAVA_LONG, at + Abi.IbvWc.WR_ID, next.id());
+            RdmaCore.MEMORY.set(ValueLayout.JAVA_INT, at + Abi.IbvWc.STATUS, next.status());
+            RdmaCore.MEMORY.set(ValueLayout.JAVA_INT, at + Abi.IbvWc.QP_NUM, next.number());
+            count++;
+        }
+        return count;
+    }
+
+    private synchronized int postReceive(long first, long bad) {
+        for (long request = first; request != 0; request = RdmaCore.longAt(request + Abi.IbvRecvWr.NEXT)) {
+            if (room-- == 0) {
+                RdmaCore.MEMORY.set(ValueLayout.JAVA_LONG, bad, request);
+                return fastResult;
+            }
+            receiveIds.add(RdmaCore.longAt(request + Abi.IbvRecvWr.WR_ID));
+        }
+        return 0;
+    }
+
+    private synchronized int postSend(long first, long bad) {
         for (long request = first; request != 0; request = RdmaCore.longAt(request + Abi.IbvSendWr.NEXT)) {
+            if (room-- == 0) {
+                RdmaCore.MEMORY.set(ValueLayout.JAVA_LONG, bad, request);
+                return fastResult;
+            }
+            sendIds.add(RdmaCore.longAt(request + Abi.IbvSendWr.WR_ID));
             boolean inline = (RdmaCore.intAt(request + Abi.IbvSendWr.SEND_FLAGS) & 8) != 0;
             long list = RdmaCore.longAt(request + Abi.IbvSendWr.SG_LIST);
             posted.add(
