@@ -32,6 +32,9 @@ public final class AsyncEvent {
     /** Bit likewise: discovery log page notices. */
     public static final int NOTICE_DISCOVERY_LOG = 1 << 31;
 
+    /** Bits of the feature Asynchronous Event Configuration: all critical warnings of the health log page that NVMe 1.0 has. */
+    public static final int CRITICAL_WARNINGS = 0x1f;
+
     private AsyncEvent() {}
 
     /** An event from its parts. */

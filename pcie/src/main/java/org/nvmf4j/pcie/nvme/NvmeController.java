@@ -6,6 +6,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntConsumer;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
@@ -101,16 +102,8 @@ public final class NvmeController implements AutoCloseable {
     /**
      * Resets a controller, enables it, identifies it and asks how many queues it has. It has no I/O queues yet.
      *
+     * @param memoryBuffer null for none; is enabled with the controller, and stays the caller's to close, after it
      * @throws IOException with one line, if there is no memory or the controller does not do its part in time
-     */
-    public static NvmeController start(NvmeRegisters registers, DmaAllocator dma, Pace pace) throws IOException {
-        return start(registers, dma, pace, null);
-    }
-
-    /**
-     * As {@link #start(NvmeRegisters, DmaAllocator, Pace)}.
-     *
-     * @param memoryBuffer is enabled with the controller, and stays the caller's to close, after it
      */
     public static NvmeController start(
             NvmeRegisters registers, DmaAllocator dma, Pace pace, @Nullable NvmeCmb memoryBuffer) throws IOException {
@@ -143,19 +136,16 @@ public final class NvmeController implements AutoCloseable {
         awaitStatus("be ready", csts -> ControllerProperties.ready(csts));
         identify = IdentifyController.parse(identify(0, Cns.CONTROLLER), 0);
         maxQueues = grantedQueues();
+        chooseEvents();
         requestEvents();
     }
 
-    private interface StatusTest {
-        boolean isSo(int csts);
-    }
-
-    private void awaitStatus(String what, StatusTest test) throws NvmeDeviceException {
+    private void awaitStatus(String what, IntPredicate isSo) throws NvmeDeviceException {
         long patience = Math.max(1, ControllerProperties.timeoutMillis(cap)) * 1_000_000L;
         long start = pace.nanoTime();
         while (true) {
             int csts = readStatus();
-            if (test.isSo(csts)) {
+            if (isSo.test(csts)) {
                 return;
             }
             if (ControllerProperties.fatal(csts)
@@ -180,6 +170,17 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException("the controller has gone: its registers read as all ones");
         }
         return csts;
+    }
+
+    /** A controller that was enabled runs until it fails, or somebody else resets its function. */
+    private void checkRunning() throws NvmeDeviceException {
+        int csts = readStatus();
+        if (ControllerProperties.fatal(csts)) {
+            throw new NvmeDeviceException("the controller reports a fatal error (CSTS.CFS)");
+        }
+        if (!ControllerProperties.ready(csts)) {
+            throw new NvmeDeviceException("the controller was reset by somebody else (CSTS.RDY is 0)");
+        }
     }
 
     /** The controller stops, by itself or cut off from the bus: when this returns or throws it touches no memory. */
@@ -229,13 +230,8 @@ public final class NvmeController implements AutoCloseable {
 
     // Admin commands.
 
-    /** Writes a command into its place in the admin queue. */
-    private interface CommandWriter {
-        void write(int slot);
-    }
-
-    /** Executes an admin command and waits for it; returns dword 0 of its completion. */
-    private int execute(String what, CommandWriter writer) throws IOException {
+    /** Executes an admin command, which the writer puts into its place for a slot, and waits for it; returns dword 0 of its completion. */
+    private int execute(String what, IntConsumer writer) throws IOException {
         int status = tryExecute(what, ADMIN_TIMEOUT_NANOS, writer);
         if (!NvmeStatus.isSuccess(status)) {
             throw NvmeStatusException.of(what, status, awaitedResult);
@@ -243,27 +239,30 @@ public final class NvmeController implements AutoCloseable {
         return awaitedResult;
     }
 
-    private int tryExecute(String what, long timeoutNanos, CommandWriter writer) throws NvmeDeviceException {
+    private int tryExecute(String what, long timeoutNanos, IntConsumer writer) throws NvmeDeviceException {
         int slot = admin.take();
         if (slot < 0) {
             throw new NvmeDeviceException("no room for " + what + " in the admin queue");
         }
-        writer.write(slot);
+        writer.accept(slot);
         long deadline = pace.nanoTime() + timeoutNanos;
         admin.submit(slot, deadline);
         awaited = slot;
         admin.ring();
-        while (awaited >= 0) {
-            if (admin.poll(this::adminEnded) > 0) {
-                continue;
+        try {
+            while (awaited >= 0) {
+                if (admin.poll(this::adminEnded) > 0) {
+                    continue;
+                }
+                checkRunning();
+                if (pace.nanoTime() - deadline >= 0) {
+                    throw new NvmeDeviceException("the controller does not answer " + what + " within "
+                            + timeoutNanos / 1_000_000_000 + " s");
+                }
+                pace.pause();
             }
-            readStatus();
-            if (pace.nanoTime() - deadline >= 0) {
-                awaited = -1;
-                throw new NvmeDeviceException(
-                        "the controller does not answer " + what + " within " + timeoutNanos / 1_000_000_000 + " s");
-            }
-            pace.pause();
+        } finally {
+            awaited = -1; // the slot may be another's after a reset
         }
         return awaitedStatus;
     }
@@ -309,6 +308,16 @@ public final class NvmeController implements AutoCloseable {
             });
         }
         requestEvents();
+    }
+
+    /** Without this a controller may report nothing but errors. One that refuses is as good as it is. */
+    private void chooseEvents() throws NvmeDeviceException {
+        int notices = AsyncEvent.NOTICE_NAMESPACE_ATTRIBUTE | AsyncEvent.NOTICE_FIRMWARE_ACTIVATION;
+        int wanted = AsyncEvent.CRITICAL_WARNINGS | (identify.oaes() & notices);
+        int _ = tryExecute(
+                "Set Features",
+                ADMIN_TIMEOUT_NANOS,
+                slot -> writeSet(slot, Feature.ASYNCHRONOUS_EVENT_CONFIGURATION, wanted));
     }
 
     private void requestEvents() {
@@ -372,17 +381,14 @@ public final class NvmeController implements AutoCloseable {
     }
 
     private int grantedQueues() throws IOException {
-        int result = execute(
-                "Set Features",
-                slot -> FeaturesCommand.writeSet(
-                        admin.commands(),
-                        admin.commandAt(),
-                        slot,
-                        0,
-                        Feature.NUMBER_OF_QUEUES,
-                        FeaturesCommand.numberOfQueues(MAX_IO_QUEUES, MAX_IO_QUEUES)));
+        int wanted = FeaturesCommand.numberOfQueues(MAX_IO_QUEUES, MAX_IO_QUEUES);
+        int result = execute("Set Features", slot -> writeSet(slot, Feature.NUMBER_OF_QUEUES, wanted));
         int granted = Math.min(FeaturesCommand.submissionQueues(result), FeaturesCommand.completionQueues(result));
         return Math.min(MAX_IO_QUEUES, granted);
+    }
+
+    private void writeSet(int slot, int feature, int value) {
+        FeaturesCommand.writeSet(admin.commands(), admin.commandAt(), slot, 0, feature, value);
     }
 
     /** Has the controller know the queues that lanes wait for, and forget those that they need no more. */
@@ -397,26 +403,8 @@ public final class NvmeController implements AutoCloseable {
     }
 
     private void create(NvmeIoQueue io) throws IOException {
-        NvmeQueue queue = io.queue();
-        execute(
-                "Create I/O Completion Queue",
-                slot -> CreateQueueCommand.writeCompletionQueue(
-                        admin.commands(),
-                        admin.commandAt(),
-                        slot,
-                        queue.qid(),
-                        queue.entries(),
-                        queue.completionsAddress(),
-                        -1));
-        execute(
-                "Create I/O Submission Queue",
-                slot -> CreateQueueCommand.writeSubmissionQueue(
-                        admin.commands(),
-                        admin.commandAt(),
-                        slot,
-                        queue.qid(),
-                        queue.entries(),
-                        queue.submissionsAddress()));
+        execute("Create I/O Completion Queue", slot -> io.queue().writeCreateCompletions(admin, slot));
+        execute("Create I/O Submission Queue", slot -> io.queue().writeCreateSubmissions(admin, slot));
         io.created = true;
         io.run();
     }
@@ -440,7 +428,7 @@ public final class NvmeController implements AutoCloseable {
 
     /**
      * Looks after the controller; to be called every so often. Takes events, creates and deletes queues, aborts commands that are
-     * overdue, resets a controller that does not even abort, or that reports a fatal error, and ends all commands of one that has gone.
+     * overdue, resets a controller that does not even abort, or does not run any more, and ends all commands of one that has gone.
      *
      * @throws IOException if the controller cannot be used any more; its commands end for good
      */
@@ -452,10 +440,9 @@ public final class NvmeController implements AutoCloseable {
         String trouble;
         try {
             int _ = admin.poll(this::adminEnded);
+            checkRunning();
             takeEvent();
-            trouble = ControllerProperties.fatal(readStatus())
-                    ? "it reports a fatal error (CSTS.CFS)"
-                    : troubleOfQueues();
+            trouble = troubleOfQueues();
             if (trouble == null) {
                 serveLanes();
                 return;
@@ -499,7 +486,7 @@ public final class NvmeController implements AutoCloseable {
             if (pace.nanoTime() - deadline >= 0) {
                 return false;
             }
-            readStatus();
+            checkRunning();
             pace.pause();
         }
         return true;

@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.nvmf4j.nvme.CompletionQueueEntry;
 import org.nvmf4j.nvme.ControllerProperties;
+import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
 
@@ -116,6 +117,18 @@ public final class NvmeQueue implements AutoCloseable {
 
     long completionsAddress() {
         return completions.busAddress();
+    }
+
+    /** Writes the command that tells a controller of the completions, next in its admin queue; they interrupt nobody. */
+    void writeCreateCompletions(NvmeQueue admin, int slot) {
+        CreateQueueCommand.writeCompletionQueue(
+                admin.commands(), admin.commandAt(), slot, qid, entries, completions.busAddress(), -1);
+    }
+
+    /** Likewise of the submissions, after that. */
+    void writeCreateSubmissions(NvmeQueue admin, int slot) {
+        CreateQueueCommand.writeSubmissionQueue(
+                admin.commands(), admin.commandAt(), slot, qid, entries, submissions.busAddress());
     }
 
     /** Commands that have not ended. */

@@ -21,6 +21,8 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
     private static final int BARS = 6;
 
+    private static final int VENDOR_ID = 0x00;
+    private static final int NOBODYS_ID = 0xffff;
     private static final int COMMAND = 0x04;
     private static final int COMMAND_MEMORY = 1 << 1;
     private static final int COMMAND_BUS_MASTER = 1 << 2;
@@ -212,6 +214,15 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     void busMaster(boolean allowed) throws IOException {
         int command = readConfig(COMMAND, Short.BYTES);
         writeConfig16(COMMAND, allowed ? command | COMMAND_MEMORY | COMMAND_BUS_MASTER : command & ~COMMAND_BUS_MASTER);
+    }
+
+    /** Whether the function answers. One that somebody else resets does not, and the kernel has this wait until it does. */
+    boolean answers() {
+        try {
+            return readConfig(VENDOR_ID, Short.BYTES) != NOBODYS_ID;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     // Interrupts, reset, removal.

@@ -9,7 +9,8 @@ import org.nvmf4j.pcie.nvme.NvmeRegisters;
 
 /**
  * A controller's registers behind BAR 0 of its function. A controller counts as gone, and reads as all ones, from when its mapping
- * faults, the device is closed, or the kernel waits for us to let go of it. Thread-safe, but for {@link #close}.
+ * faults, the device is closed, or the kernel waits for us to let go of it. While somebody else resets its function, a read waits.
+ * Thread-safe, but for {@link #close}.
  */
 public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
@@ -40,9 +41,8 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
             return -1;
         }
         try {
-            int value = (int) INT.getVolatile(bar, (long) offset);
-            awaitFault();
-            return value;
+            int value = load32(offset);
+            return value == -1 && device.answers() ? load32(offset) : value;
         } catch (InternalError e) {
             gone = true;
             return -1;
@@ -55,13 +55,24 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
             return -1;
         }
         try {
-            long value = (long) LONG.getVolatile(bar, (long) offset);
-            awaitFault();
-            return value;
+            long value = load64(offset);
+            return value == -1 && device.answers() ? load64(offset) : value;
         } catch (InternalError e) {
             gone = true;
             return -1;
         }
+    }
+
+    private int load32(int offset) {
+        int value = (int) INT.getVolatile(bar, (long) offset);
+        awaitFault();
+        return value;
+    }
+
+    private long load64(int offset) {
+        long value = (long) LONG.getVolatile(bar, (long) offset);
+        awaitFault();
+        return value;
     }
 
     private boolean isGone() {

@@ -40,7 +40,7 @@ class NvmeControllerTest {
     }
 
     private NvmeController start() throws IOException {
-        return NvmeController.start(device, device, device);
+        return NvmeController.start(device, device, device, null);
     }
 
     /** One queue, and how its commands have ended. */
@@ -230,6 +230,54 @@ class NvmeControllerTest {
             assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
                     .isZero();
         }
+    }
+
+    @Test
+    void startsAControllerAgainThatSomebodyElseHasReset() throws IOException {
+        List<Integer> heard = new ArrayList<>();
+        try (NvmeController controller = start();
+                DmaMemory memory = device.allocate(4096)) {
+            controller.onEvent(heard::add);
+            Client client = new Client(device, controller);
+            int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
+            long before = device.nanoTime();
+            device.resetFunction();
+            assertThat(client.await(slot)).isEqualTo(NvmeController.ENDED_BY_RESET);
+            assertThat(device.nanoTime() - before).as("not by a timeout").isLessThan(SECOND);
+            client.awaitRunning();
+            assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
+                    .isZero();
+            while (!device.raise(7)) {
+                device.pause();
+            }
+            controller.lookAfter();
+        }
+        assertThat(heard).containsExactly(7);
+        assertThat(device.allocations()).isZero();
+    }
+
+    @Test
+    void startsAControllerAgainThatIsResetBeforeAnAdminCommand() throws IOException {
+        List<Integer> heard = new ArrayList<>();
+        try (NvmeController controller = start()) {
+            controller.onEvent(event -> {
+                heard.add(event);
+                if (event == 1) {
+                    device.resetFunction(); // next, the driver reads the event's log page
+                }
+            });
+            new Client(device, controller);
+            for (int event = 1; event <= 3; event++) {
+                while (!device.raise(event)) {
+                    device.pause();
+                }
+                long before = device.nanoTime();
+                controller.lookAfter();
+                assertThat(device.nanoTime() - before).as("not by a timeout").isLessThan(SECOND);
+            }
+            assertThat(controller.resets()).isOne();
+        }
+        assertThat(heard).containsExactly(1, 2, 3);
     }
 
     @Test

@@ -73,7 +73,7 @@ class NvmeLanesSeedsTest {
             device = new SimulatedNvme(seed);
             device.mdts = 3 + random.nextInt(4);
             device.granted = 1 + random.nextInt(4);
-            controller = NvmeController.start(device, device, device);
+            controller = NvmeController.start(device, device, device, null);
             device.loses = random.nextInt(3) * 20;
             device.fails = random.nextInt(3) * 10;
             device.meanwhile = this::runLanes;
@@ -132,7 +132,12 @@ class NvmeLanesSeedsTest {
                                 device.nanoTime() + random.nextLong(3 * SECOND);
                     }
                 }
-                case 13, 14, 15, 16, 17, 18, 19, 20 -> device.pause();
+                case 13 -> {
+                    if (random.nextInt(10) == 0) {
+                        device.resetFunction();
+                    }
+                }
+                case 14, 15, 16, 17, 18, 19, 20 -> device.pause();
                 default -> runLanes();
             }
         }
@@ -281,7 +286,12 @@ class NvmeLanesSeedsTest {
                     count("right", 1);
                     return;
                 }
-                assertThat(NvmeStatus.doNotRetry(status)).isEqualTo(io.isUnusable());
+                // What the device itself has ended can be found at the end, too.
+                assertThat(status)
+                        .isIn(
+                                device.failure,
+                                NvmeStatus.ABORT_REQUESTED,
+                                io.isUnusable() ? NvmeController.ENDED_FOR_GOOD : NvmeController.ENDED_BY_RESET);
                 count(
                         switch (status) {
                             case NvmeController.ENDED_BY_RESET -> "by a reset";

@@ -16,10 +16,12 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
+import org.nvmf4j.nvme.AsyncEvent;
 import org.nvmf4j.nvme.Cns;
 import org.nvmf4j.nvme.CompletionQueueEntry;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.CreateQueueCommand;
+import org.nvmf4j.nvme.Feature;
 import org.nvmf4j.nvme.FeaturesCommand;
 import org.nvmf4j.nvme.IdentifyCommand;
 import org.nvmf4j.nvme.IdentifyController;
@@ -74,6 +76,8 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private long asq;
     private long acq;
     private boolean busMaster;
+    private boolean wasReset;
+    private int reported;
 
     /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
     int loses;
@@ -127,6 +131,22 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     synchronized void fatal() {
         csts |= ControllerProperties.CSTS_CFS;
+    }
+
+    /** As a reset of the function, by somebody else than the driver. */
+    synchronized void resetFunction() {
+        cc = 0;
+        stop();
+        wasReset = true;
+    }
+
+    private void stop() {
+        queues.clear();
+        fetched.clear();
+        lost.clear();
+        events.clear();
+        reported = 0;
+        csts = 0;
     }
 
     /** Whether a driver has it. */
@@ -288,6 +308,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     private void doorbell(int number, int value) {
         Queue queue = queues.get(number / 2);
+        if (queue == null && wasReset) {
+            return; // the driver may not know yet
+        }
         if (queue == null) {
             throw new AssertionError("a doorbell of queue " + number / 2 + ", which there is not");
         }
@@ -309,6 +332,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             admin.completionEntries = ControllerProperties.completionEntries(aqa);
             queues.put(0, admin);
             csts = 0;
+            wasReset = false;
         }
     }
 
@@ -323,11 +347,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             if (stuck || random.nextInt(4) != 0) {
                 execute(); // it takes its time to stop
             } else {
-                queues.clear();
-                fetched.clear();
-                lost.clear();
-                events.clear();
-                csts = 0;
+                stop();
             }
             return;
         }
@@ -394,11 +414,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         MemorySegment entry = command.entry;
         switch (SubmissionQueueEntry.opcode(entry, 0)) {
             case AdminOpcode.IDENTIFY -> complete(command, identify(entry), 0);
-            case AdminOpcode.SET_FEATURES ->
-                complete(
-                        command,
-                        queues.size() > 1 ? NvmeStatus.COMMAND_SEQUENCE_ERROR | NvmeStatus.DNR : NvmeStatus.SUCCESS,
-                        FeaturesCommand.numberOfQueues(granted, granted));
+            case AdminOpcode.SET_FEATURES -> setFeature(command);
             case AdminOpcode.GET_LOG_PAGE -> {
                 at(SubmissionQueueEntry.prp1(entry, 0), PAGE_BYTES).fill((byte) 0);
                 logPages++;
@@ -437,6 +453,18 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         }
     }
 
+    private void setFeature(Fetched command) {
+        if (FeaturesCommand.fid(command.entry, 0) == Feature.ASYNCHRONOUS_EVENT_CONFIGURATION) {
+            reported = FeaturesCommand.value(command.entry, 0);
+            complete(command, NvmeStatus.SUCCESS, 0);
+        } else {
+            complete(
+                    command,
+                    queues.size() > 1 ? NvmeStatus.COMMAND_SEQUENCE_ERROR | NvmeStatus.DNR : NvmeStatus.SUCCESS,
+                    FeaturesCommand.numberOfQueues(granted, granted));
+        }
+    }
+
     private void abort(Fetched command) {
         if (deaf) {
             return;
@@ -454,8 +482,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         complete(command, NvmeStatus.SUCCESS, AbortCommand.result(found != null));
     }
 
-    /** Ends an event request, if there is one. */
+    /** Ends an event request, if there is one, and the driver wants such events. */
     synchronized boolean raise(int event) {
+        if (AsyncEvent.type(event) == AsyncEvent.TYPE_SMART && (reported & AsyncEvent.CRITICAL_WARNINGS) == 0) {
+            throw new AssertionError("the driver does not want to hear of critical warnings");
+        }
         if (events.isEmpty()) {
             return false;
         }

@@ -41,6 +41,7 @@ final class FakeKernel implements Kernel {
     private final MemorySegment registers = Arena.ofAuto().allocate(BAR_BYTES, 4096);
     private int nextFd = 100;
     private boolean iommuSet;
+    private boolean beingReset;
 
     /** Ranges that the IOMMU translates, ends inclusive; empty if it does not say. */
     long[][] ranges = {{0, 0xfedf_ffffL}, {0xfef0_0000L, 0x7f_ffff_ffffL}};
@@ -67,6 +68,12 @@ final class FakeKernel implements Kernel {
     /** The memory behind the BAR. */
     MemorySegment registers() {
         return registers;
+    }
+
+    /** Somebody else resets the function: its registers read as all ones until a read of its configuration space, which waits. */
+    void resetByOthers() {
+        registers.fill((byte) -1);
+        beingReset = true;
     }
 
     int openFiles() {
@@ -246,6 +253,10 @@ final class FakeKernel implements Kernel {
     @Override
     public void read(int fd, long offset, MemorySegment into) throws IOException {
         check("pread");
+        if (beingReset) {
+            beingReset = false;
+            registers.fill((byte) 0);
+        }
         into.copyFrom(config(fd, offset, into.byteSize()));
     }
 

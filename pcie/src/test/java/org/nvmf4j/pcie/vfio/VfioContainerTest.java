@@ -163,6 +163,24 @@ class VfioContainerTest {
     }
 
     @Test
+    void aFunctionThatSomebodyElseResetsHasNotGone() throws IOException {
+        try (VfioContainer container = container();
+                VfioDevice device = container.open(DRIVE);
+                VfioRegisters registers = device.registers()) {
+            registers.write32(0, 7);
+            kernel.resetByOthers();
+            assertThat(registers.read32(0)).isZero();
+            kernel.resetByOthers();
+            assertThat(registers.read64(0)).isZero();
+            kernel.registers().fill((byte) -1);
+            assertThat(registers.read32(0)).isEqualTo(-1);
+            kernel.refuse("pread", SystemErrors.EIO);
+            kernel.refuse("pwrite", SystemErrors.EIO);
+            assertThat(registers.read64(0)).as("a function that was pulled out").isEqualTo(-1);
+        }
+    }
+
+    @Test
     void interruptsAreCountedByVector() throws IOException {
         try (VfioContainer container = container();
                 VfioDevice device = container.open(DRIVE)) {
