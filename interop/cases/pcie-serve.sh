@@ -1,45 +1,139 @@
 # shellcheck shell=bash
-# nvmf serve --ns pcie:BDF in the guest with drives (pcie.sh); our host is on the other side of the wire, and what it writes has to be on
-# the media, whose files are out here.
+# nvmf serve --ns pcie:BDF in the guest with drives (pcie.sh); hosts are on the other side of the wire: ours out here, and the kernel's in its
+# guest. What they write has to be on the media, whose files are out here, and what passes through a memory buffer has to be seen in it.
 
 DRIVES=$NET4.4
+# Two more, below one switch: one with a memory buffer, which can be unplugged, and one without, which may use that buffer.
+SWITCH_CMB=0000:03:00.0 SWITCH_PLAIN=0000:04:00.0
 
+# drives_with_switch : the guest with three namespaces per drive, and these two
+drives_with_switch() {
+    truncate -s 32M "$RUN/$SWITCH_CMB" "$RUN/$SWITCH_PLAIN"
+    drives_up 3 -device pcie-root-port,id=rp,addr=7,chassis=1 -device x3130-upstream,bus=rp,id=up \
+        -device xio3130-downstream,bus=up,id=down0,chassis=2,slot=0 -device xio3130-downstream,bus=up,id=down1,chassis=2,slot=1 \
+        -blockdev "driver=raw,node-name=hot,file.driver=file,file.filename=$RUN/$SWITCH_CMB" \
+        -blockdev "driver=raw,node-name=other,file.driver=file,file.filename=$RUN/$SWITCH_PLAIN" \
+        -device "nvme,id=hot,bus=down0,serial=$SWITCH_CMB,drive=hot,cmb_size_mb=16" -device "nvme,bus=down1,serial=$SWITCH_PLAIN,drive=other"
+}
 # serve_drives ARGS... : our target in that guest, in the background, until unserve_drives; /tmp/serve.log there has its output
 serve_drives() {
     in_guest drives "cd /tmp && ($(drives_java '/top/cli/build/app/lib/*' org.nvmf4j.cli.Main serve -v --listen "$DRIVES" --nqn "$NQN" "$@")) > /tmp/serve.log 2>&1 < /dev/null & echo \$! > /tmp/serve.pid
         for i in \$(seq 600); do grep -q ^ready /tmp/serve.log && exit 0; kill -0 \$(cat /tmp/serve.pid) || break; sleep 0.1; done
         cat /tmp/serve.log; exit 1"
 }
-# unserve_drives : stops it, and prints what it has said
+# serve_all : all of SERVED, which the case has
+serve_all() {
+    local served arguments=()
+    for served in "${SERVED[@]}" "$SWITCH_CMB none"; do arguments+=(--ns "pcie:${served% *}"); done
+    serve_drives "${arguments[@]}" --inline-data-size 4096 --lanes 2
+}
+# unserve_drives : stops it, and prints what it has said, which is $OUT/serve.log then
 unserve_drives() {
     in_guest drives 'kill $(cat /tmp/serve.pid); for i in $(seq 200); do [ -e /proc/$(cat /tmp/serve.pid) ] || break; sleep 0.1; done
-        cat /tmp/serve.log; [ ! -e /proc/$(cat /tmp/serve.pid) ]'
-}
-# writes_drive DRIVE : random data of 6 MiB, read back by another connection, stand on the medium
-writes_drive() {
-    head -c 6M /dev/urandom > "$OUT/data"
-    ours copy "$OUT/data" "rdma://$DRIVES/$NQN" --verify && ours copy "rdma://$DRIVES/$NQN" "$OUT/back" --size 6M || return 1
-    cmp "$OUT/data" "$OUT/back" && cmp -n $((6 << 20)) "$OUT/data" "$RUN/$1"
-}
-# ends_without_peer_memory : stops the target, which says, if it was to use peer memory, that no data passed through it
-ends_without_peer_memory() {
-    unserve_drives > "$OUT/serve.log"
+        cat /tmp/serve.log; [ ! -e /proc/$(cat /tmp/serve.pid) ]' > "$OUT/serve.log"
     local rc=$?
     cat "$OUT/serve.log"
-    [ "$rc" = 0 ] && ! grep '^peer memory' "$OUT/serve.log" | grep -v ' in 0 buffers,'
+    return "$rc"
 }
+# medium NSID : the file of a namespace of SERVED
+medium() {
+    local drive=${SERVED[$1 - 1]%%,*}
+    drive=${drive%/1}
+    echo "$RUN/${drive/\//-}"
+}
+# refused_drives WHY ARGS... : our target says so and ends
+refused_drives() {
+    local why=$1
+    shift
+    if serve_drives "$@" > "$OUT/refused" 2>&1; then echo "it was not refused"; return 1; fi
+    cat "$OUT/refused"
+    grep -q -F -e "$why" "$OUT/refused"
+}
+# software_rdma : from now on the guest has none of the kernel's
+software_rdma() { in_guest drives 'rdma link delete rxe0 && rmmod rdma_rxe'; }
+
+# writes_drive NSID : random data of 4 MiB, read back, stand on the medium
+writes_drive() {
+    head -c 4M /dev/urandom > "$OUT/data"
+    ours copy "$OUT/data" "rdma://$DRIVES/$NQN?nsid=$1" --verify && cmp -n $((4 << 20)) "$OUT/data" "$(medium "$1")"
+}
+# buffer DRIVE : what is in its memory buffer, as QEMU has it, is $OUT/DRIVE
+buffer() {
+    local base
+    base=$(in_guest drives "sed -n '3s/ .*//p' /sys/bus/pci/devices/$1/resource") &&
+        [ -z "$(vm_monitor drives "pmemsave $base 0x1000000 \"$OUT/$1\"")" ] && [ "$(stat -c %s "$OUT/$1")" = $((16 << 20)) ]
+}
+# passes_through NSID : pages of what was written just now stand in the memory buffer where they should, and in no other; nor does what the
+# admin queue carries
+passes_through() {
+    local drive pages where=${SERVED[$1 - 1]#* }
+    for drive in "$CMB_DRIVE" "$LEGACY_DRIVE" "$SWITCH_CMB"; do
+        buffer "$drive" || return 1
+        pages=$(python3 - "$OUT/data" "$OUT/$drive" << 'END'
+import sys
+pages = [{d[i:i + 4096] for i in range(0, len(d), 4096)} for d in (open(name, "rb").read() for name in sys.argv[1:])]
+print(len(pages[0] & pages[1]))
+END
+        )
+        echo "$pages pages in the buffer of $drive"
+        if [ "$where" = "$drive" ]; then [ "$pages" -gt 0 ]; else [ "$pages" = 0 ]; fi || return 1
+        ! grep -a -q -F "$NQN" "$OUT/$drive" || { echo "the NQN is there"; return 1; }
+    done
+}
+# benches NSID BLOCK-SIZE DEPTH SIZE : blocks that can be checked
+benches() {
+    ours bench -a "$DRIVES" -n "$NQN" -N "$1" --rw randrw --bs "$2" --iodepth "$3" --size "$4" --verify crc32c
+}
+# as_on_medium NSID : our host reads what is on the medium
+as_on_medium() {
+    ours copy "rdma://$DRIVES/$NQN?nsid=$1" "$OUT/back" --size 8M && cmp -n $((8 << 20)) "$OUT/back" "$(medium "$1")"
+}
+# kernel_as_on_medium NSID : so does the kernel's
+kernel_as_on_medium() {
+    local sum
+    sum=$(head -c 8M "$(medium "$1")" | sha256sum) && contains "$sum" guest "dd if=${DEV%1}$1 bs=1M count=8 iflag=direct status=none | sha256sum"
+}
+# counted WHAT... : what the target says in the end of peer memory
+counted() { local what; for what; do grep -E "^peer memory:.*$what" "$OUT/serve.log" || { grep '^peer memory' "$OUT/serve.log"; return 1; }; done; }
 
 case_pcie_serve() {
-    local spec
-    check "a guest with an IOMMU and three drives" drives_up
+    # a drive's namespace, and what of peer memory its data passes through over software RDMA: none, or a drive's; NSIDs of the target count from 1
+    local nsid SERVED=("$CMB_DRIVE/1,p2pmem=0 none" "$CMB_DRIVE/2,p2pmem=1 none" "$CMB_DRIVE/3,p2pmem=$CMB_DRIVE $CMB_DRIVE"
+        "$LEGACY_DRIVE/1,p2pmem=0 none" "$LEGACY_DRIVE/2,p2pmem=1 none" "$LEGACY_DRIVE/3,p2pmem=$LEGACY_DRIVE $LEGACY_DRIVE"
+        "$SWITCH_PLAIN,bs=4096,p2pmem=$SWITCH_CMB $SWITCH_CMB")
+    check "a guest with an IOMMU and three drives, and two below a switch" drives_with_switch
     check "the drives are bound to vfio-pci" takes_drives
-    # The guest's rdma_rxe cannot register a drive's memory buffer: data then passes through host memory.
-    for spec in "$PLAIN_DRIVE" "$CMB_DRIVE,p2pmem=0" "$CMB_DRIVE,p2pmem=1" "$CMB_DRIVE,p2pmem=$CMB_DRIVE" \
-        "$LEGACY_DRIVE,p2pmem=$LEGACY_DRIVE" "$PLAIN_DRIVE/1,bs=4096"; do
-        check "a target with pcie:$spec" serve_drives --ns "pcie:$spec" --inline-data-size 4096 --lanes 2
-        check "what our host writes is read again, and on the medium" writes_drive "${spec:0:12}"
-        check "the target ends, and none of the data passed through peer memory" ends_without_peer_memory
+    check "a drive that does not reach another's memory buffer is not given it" refused_drives 'is not known to route between them' \
+        --ns "pcie:$PLAIN_DRIVE,p2pmem=$CMB_DRIVE" --ns "pcie:$CMB_DRIVE/1"
+    check "a target of all drives over the kernel's rdma_rxe" serve_all
+    for nsid in 1 3 6 7; do
+        check "what our host writes to ${SERVED[nsid - 1]% *} is on the medium" writes_drive "$nsid"
     done
+    check "the target ends" unserve_drives
+    # The guest's rdma_rxe cannot register a drive's memory buffer.
+    check "none of the data passed through peer memory" counted ' 0 in 0 buffers, lost 0; .*not selected [1-9]'
+
+    check "a target of all drives over software RDMA" eval 'software_rdma && serve_all'
+    for nsid in "${!SERVED[@]}"; do
+        nsid=$((nsid + 1))
+        check "what our host writes to ${SERVED[nsid - 1]% *} is on the medium" writes_drive "$nsid"
+        check "it passed through the memory buffer of: ${SERVED[nsid - 1]#* }" passes_through "$nsid"
+    done
+    for nsid in 1 3 6 7; do
+        check "nvmf bench --verify of ${SERVED[nsid - 1]% *}, 4 KiB and 1 MiB, depth 1 and 32" \
+            eval "benches $nsid 4k 1 160k && benches $nsid 4k 32 1M && benches $nsid 1M 1 4M && benches $nsid 1M 32 16M"
+        check "our host reads what is on the medium" as_on_medium "$nsid"
+    done
+    host_connects "$DRIVES"
+    for nsid in 1 3 6 7; do
+        check "the kernel's host: fio with verify, 4 KiB to 128 KiB, depth 8, on ${SERVED[nsid - 1]% *}" fio_in_guest "${DEV%1}$nsid" --size=4M
+        check "the kernel's host reads what is on the medium" kernel_as_on_medium "$nsid"
+    done
+    host_disconnects
+    check "the target ends" unserve_drives
+    check "bytes passed through peer memory, none were lost" counted ' [1-9][^ ]* in [1-9][0-9]* buffers, lost 0;' 'vanished 0'
+    check "some did not: none could be selected, the buffers were in use, or they came in a capsule" \
+        counted 'not selected [1-9]' 'exhausted [1-9]' 'in capsule [1-9]'
     check "the IOMMU refused no access" no_faults
     [ -z "$KEEP" ] || cp "$RUN/drives.console" "$OUT/"
     vm_stop drives

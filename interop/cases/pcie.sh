@@ -5,16 +5,23 @@
 CMB_DRIVE=0000:00:04.0 PLAIN_DRIVE=0000:00:05.0 LEGACY_DRIVE=0000:00:06.0
 PCIE_TESTS=/top/pcie/build/test-classes:/top/pcie/build/classes:/top/linux/build/classes:/top/nvme/build/classes:/top/target/build/classes
 
-# drives_up : the guest "drives", the media of whose drives are $RUN/ADDRESS
+# drives_up [NAMESPACES [QEMU-ARGUMENT...]] : the guest "drives"; the medium of namespace N of a drive is $RUN/ADDRESS for the first and
+# $RUN/ADDRESS-N for others, which drives with a memory buffer alone have
 drives_up() {
-    local drive address options arguments=(-device "intel-iommu,intremap=on")
+    local drive address options n namespaces=${1:-1} arguments=(-device "intel-iommu,intremap=on")
     for drive in "$CMB_DRIVE cmb_size_mb=16,legacy-cmb=off" "$PLAIN_DRIVE" "$LEGACY_DRIVE cmb_size_mb=16,legacy-cmb=on"; do
         read -r address options <<< "$drive"
         truncate -s 32M "$RUN/$address"
         arguments+=(-drive "file.filename=$RUN/$address,file.driver=file,driver=raw,if=none,id=d${address:9:1}"
-            -device "nvme,addr=${address:9:1},serial=$address,drive=d${address:9:1}${options:+,$options}")
+            -device "nvme,id=nvme${address:9:1},addr=${address:9:1},serial=$address,drive=d${address:9:1}${options:+,$options}")
+        for ((n = 2; n <= namespaces && ${#options}; n++)); do
+            truncate -s 32M "$RUN/$address-$n"
+            arguments+=(-drive "file.filename=$RUN/$address-$n,file.driver=file,driver=raw,if=none,id=d${address:9:1}-$n"
+                -device "nvme-ns,bus=nvme${address:9:1},drive=d${address:9:1}-$n,nsid=$n")
+        done
     done
-    SHARES="jdk=$JAVA_HOME top=$TOP" MEM=512 SMP=1 KARGS=intel_iommu=on vm_start drives 4 "${arguments[@]}"
+    shift
+    SHARES="jdk=$JAVA_HOME top=$TOP" MEM=512 SMP=1 KARGS=intel_iommu=on vm_start drives 4 "${arguments[@]}" "$@"
     vm_ready drives
     in_guest drives 'modprobe 9pnet_virtio && modprobe 9p && modprobe nvme || exit 1
         for t in jdk top; do

@@ -89,7 +89,7 @@ vm_start() {
     # "ip netns exec" execs QEMU, so $! is QEMU's own pid
     ip netns exec "$NS" "$QEMU" -name "$NS-$name" -machine q35 -accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM" \
         -nodefaults -no-user-config -display none -no-reboot \
-        -serial "file:$RUN/$name.console" -serial "unix:$RUN/$name.sock,server=on,wait=off" \
+        -serial "file:$RUN/$name.console" -serial "unix:$RUN/$name.sock,server=on,wait=off" -monitor "unix:$RUN/$name.mon,server=on,wait=off" \
         -kernel "$kernel" -initrd "$WORK/initramfs.cpio" \
         -append "console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off no5lvl nokaslr nowatchdog tsc=reliable random.trust_cpu=on lab.name=$name lab.ip=$NET4.$number/24 lab.ip6=${NET6}$number/64 lab.mtu=1500 $KARGS" \
         -netdev "tap,id=n0,ifname=tap-$name,script=no,downscript=no,vhost=off" \
@@ -115,6 +115,28 @@ vm_stop() {
 }
 # in_guest NAME 'commands' : runs them there, prints their output, gives their exit status
 in_guest() { python3 "$LAB/gx.py" --timeout "${GUEST_TIMEOUT:-120}" "$RUN/$1.sock" "$2"; }
+# vm_monitor NAME COMMAND : a command of QEMU's monitor; prints what it answers, which is nothing for most if they succeed
+vm_monitor() {
+    python3 - "$RUN" "$1.mon" "$2" << 'EOF'
+import os, re, socket, sys
+os.chdir(sys.argv[1])  # a socket's path is short
+with socket.socket(socket.AF_UNIX) as monitor:
+    monitor.settimeout(60)
+    monitor.connect(sys.argv[2])
+    def answer():
+        text = b""
+        while not text.endswith(b"(qemu) "):
+            part = monitor.recv(65536)
+            if not part:
+                sys.exit("QEMU has ended")
+            text += part
+        return text.decode()
+    answer()
+    monitor.sendall(sys.argv[3].encode() + b"\n")
+    # the terminal's echo of the command comes first
+    print(answer().rpartition("\x1b[K")[2].partition("\n")[2].removesuffix("(qemu) "), end="")
+EOF
+}
 
 # lab_down : undoes what this run made, nothing else
 lab_down() {
