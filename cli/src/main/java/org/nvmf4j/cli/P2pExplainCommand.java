@@ -34,7 +34,9 @@ import picocli.CommandLine.Spec;
             "",
             "SPEC is " + NamespaceSpec.FORM + ".",
             "Without p2pmem= in it: what p2pmem=1 would pick. Nothing is opened or made, so a",
-            "file counts as one for direct I/O, if it does not say direct=off."
+            "file counts as one for direct I/O, if it does not say direct=off, and the",
+            "memory buffer of a drive that is bound to vfio-pci is not known: have",
+            "--allow-raw-bar stand for it."
         })
 final class P2pExplainCommand implements Callable<Integer> {
     private static final String DEFAULT_LISTEN = "127.0.0.1";
