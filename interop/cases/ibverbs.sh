@@ -39,7 +39,7 @@ case_ibverbs_host() {
     check "and over IPv6" contains "$KERNEL_NQN" inside nvmf discover -t rdma -a "$GUEST6" --device rxe0
     check "data to copy" in_guest jvm 'seq 1 99999999 | head -c 4194304 > /tmp/in'
     check "nvmf copy there, verified" inside nvmf copy /tmp/in "$uri" --verify --provider ibverbs
-    check "the kernel's medium holds the data" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in; dd if=/dev/nullb0 bs=1M count=4 status=none | cmp - /tmp/in'
+    check "the kernel's medium holds the data" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in; dd if=/dev/nullb0 iflag=direct bs=1M count=4 status=none | cmp - /tmp/in'
     check "nvmf bench with verify" inside nvmf bench -t rdma -a "$GUEST" -n "$KERNEL_NQN" --provider ibverbs --rw randwrite --bs 4k --iodepth 8 --size 2M --verify crc32c
     nothing_left "$before"
 }
