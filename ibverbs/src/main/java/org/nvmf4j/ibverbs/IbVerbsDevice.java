@@ -37,7 +37,6 @@ import org.nvmf4j.verbs.spi.QueuePairChecks;
  */
 final class IbVerbsDevice implements ProviderDevice {
     private static final System.Logger LOG = System.getLogger(IbVerbsDevice.class.getName());
-    static final int ENODEV = 19;
     static final String REMOVED = "the device was removed";
 
     private static final int MAX_VECTORS = 256;
@@ -97,7 +96,7 @@ final class IbVerbsDevice implements ProviderDevice {
             return id;
         } catch (VerbsException e) {
             id.destroy();
-            if (e.errno() == SystemErrors.EADDRNOTAVAIL || e.errno() == ENODEV) {
+            if (e.errno() == SystemErrors.EADDRNOTAVAIL || e.errno() == SystemErrors.ENODEV) {
                 throw noDevice(local);
             }
             throw e;
@@ -108,7 +107,7 @@ final class IbVerbsDevice implements ProviderDevice {
         return new VerbsException(
                 "no RDMA device has the address " + AddressText.of(local)
                         + ": see rdma link and ip address, or use provider softroce",
-                ENODEV);
+                SystemErrors.ENODEV);
     }
 
     /** The name of the device that owns an address. */

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
 import org.nvmf4j.linux.MappedFile;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.AccessFlag;
 import org.nvmf4j.verbs.MemoryRegion;
 import org.nvmf4j.verbs.ProtectionDomain;
@@ -18,13 +19,12 @@ import org.nvmf4j.verbs.spi.RegistrationChecks;
 
 /** A protection domain and its regions. */
 final class IbVerbsDomain implements ProtectionDomain {
-    private static final int EBUSY = 16;
-    private static final int EOPNOTSUPP = 95;
     /**
      * What {@code ibv_reg_mr} says of memory whose pages the kernel does not pin for long: EFAULT where there are none (BARs), EREMOTEIO
      * (p2pmem), EOPNOTSUPP (files on memory of the kind DAX).
      */
-    private static final Set<Integer> NOT_PINNED = Set.of(14, 121, EOPNOTSUPP);
+    private static final Set<Integer> NOT_PINNED =
+            Set.of(SystemErrors.EFAULT, SystemErrors.EREMOTEIO, SystemErrors.EOPNOTSUPP);
 
     private static final int ACCESS_LOCAL_WRITE = 1;
     private static final int ACCESS_REMOTE_WRITE = 1 << 1;
@@ -121,7 +121,7 @@ final class IbVerbsDomain implements ProtectionDomain {
         int errno = cause instanceof VerbsException e ? e.errno() : 0;
         return new VerbsException(
                 "cannot register a dma-buf with RDMA device " + device.name() + ": " + cause.getMessage()
-                        + (errno == EOPNOTSUPP ? "; its driver takes none, so use memory of the CPU" : ""),
+                        + (errno == SystemErrors.EOPNOTSUPP ? "; its driver takes none, so use memory of the CPU" : ""),
                 errno);
     }
 
@@ -181,7 +181,7 @@ final class IbVerbsDomain implements ProtectionDomain {
             return;
         }
         int errno = core.status(Function.IBV_DEALLOC_PD, domain, 0, 0, 0);
-        if (errno == EBUSY) {
+        if (errno == SystemErrors.EBUSY) {
             return;
         }
         domain = 0;

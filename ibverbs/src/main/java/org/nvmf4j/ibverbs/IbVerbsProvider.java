@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.linux.NetworkRoutes;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.DeviceDescription;
 import org.nvmf4j.verbs.DeviceOptions;
@@ -130,7 +131,7 @@ public final class IbVerbsProvider implements VerbsProvider {
         try {
             return new IbVerbsDevice(libraries.load(), local, options);
         } catch (VerbsException e) {
-            String owner = e.errno() == IbVerbsDevice.ENODEV ? report().ownerOf(local) : "";
+            String owner = e.errno() == SystemErrors.ENODEV ? report().ownerOf(local) : "";
             if (owner.isEmpty()) {
                 throw e;
             }

@@ -167,12 +167,13 @@ final class RdmaCore {
     private VerbsException failure(Function function, int errno) {
         String remedy = switch (errno) {
             case SystemErrors.ENOMEM -> lockRemedy();
-            case 2 -> // ENOENT: what librdmacm says when it can open no device
+            case SystemErrors.ENOENT -> // what librdmacm says when it can open no device
                 function == Function.RDMA_CREATE_EVENT_CHANNEL
                         ? "; no RDMA device can be opened: give this user access to /dev/infiniband (group rdma, or root),"
                                 + " and load the kernel module rdma_ucm"
                         : "";
-            case SystemErrors.EPERM, 13 -> "; give this user access to /dev/infiniband (group rdma, or root)";
+            case SystemErrors.EPERM, SystemErrors.EACCES ->
+                "; give this user access to /dev/infiniband (group rdma, or root)";
             default -> "";
         };
         return new VerbsException(function.symbol() + ": " + SystemErrors.describe(errno) + remedy, errno);

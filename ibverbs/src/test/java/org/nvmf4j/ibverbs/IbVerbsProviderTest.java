@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nvmf4j.ibverbs.RdmaCore.Function;
+import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceDescription;
 import org.nvmf4j.verbs.DeviceOptions;
@@ -113,13 +114,13 @@ class IbVerbsProviderTest {
     /** So librdmacm says that it may not open the device that has the address. */
     @Test
     void aDeviceThatTheKernelHasButThisUserCannotOpenIsNamed() {
-        fake.failures.put(Function.RDMA_BIND_ADDR, IbVerbsDevice.ENODEV);
+        fake.failures.put(Function.RDMA_BIND_ADDR, SystemErrors.ENODEV);
         assertUnusable("RDMA device fake0 has the address 192.0.2.1", "access to /dev/infiniband", "ib_uverbs");
     }
 
     @Test
     void anAddressThatNoDeviceHasIsSaidSo() {
-        fake.failures.put(Function.RDMA_BIND_ADDR, IbVerbsDevice.ENODEV);
+        fake.failures.put(Function.RDMA_BIND_ADDR, SystemErrors.ENODEV);
         assertThatThrownBy(() -> Device.open(provider, DeviceOptions.at(FakeEndpoint.PEER.getAddress())))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContainingAll("no RDMA device has the address 192.0.2.2", "rdma link", "softroce");

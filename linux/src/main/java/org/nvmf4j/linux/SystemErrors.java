@@ -32,6 +32,8 @@ public final class SystemErrors {
     public static final int EMSGSIZE = 90;
     /** The socket option is unknown to this kernel. */
     public static final int ENOPROTOOPT = 92;
+    /** The driver or file system cannot do that. */
+    public static final int EOPNOTSUPP = 95;
     /** The local address is taken. */
     public static final int EADDRINUSE = 98;
     /** The local address is not one of this machine. */
@@ -40,6 +42,8 @@ public final class SystemErrors {
     public static final int ENOBUFS = 105;
     /** Nothing listens at the peer (an ICMP message). */
     public static final int ECONNREFUSED = 111;
+    /** Remote input/output error; from a registration: the memory is a device's. */
+    public static final int EREMOTEIO = 121;
 
     private SystemErrors() {}
 
