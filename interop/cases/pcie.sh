@@ -23,10 +23,7 @@ drives_up() {
     shift
     SHARES="jdk=$JAVA_HOME top=$TOP" MEM=512 SMP=1 KARGS=intel_iommu=on vm_start drives 4 "${arguments[@]}" "$@"
     vm_ready drives
-    in_guest drives 'modprobe 9pnet_virtio && modprobe 9p && modprobe nvme || exit 1
-        for t in jdk top; do
-            mkdir -p /$t && mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 $t /$t || exit 1
-        done
+    mount_shares drives && in_guest drives 'modprobe nvme || exit 1
         for i in $(seq 50); do [ -b /dev/nvme2n1 ] && exit 0; sleep 0.1; done; exit 1'
 }
 # drives_java CLASSPATH MAIN WORDS... : for that guest's shell; the JVM takes its place

@@ -9,11 +9,7 @@ jvm_guest_up() {
     (cd "$TOP" && ./mvnw -q -ntp -Dquick -DskipTests -pl systemtest -am package) || return 1
     SHARES="jdk=$JAVA_HOME top=$TOP" MEM=768 vm_start jvm 3
     vm_ready jvm
-    in_guest jvm 'modprobe 9pnet_virtio && modprobe 9p || exit 1
-        for t in jdk top; do
-            mkdir -p /$t && mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 $t /$t || exit 1
-        done
-        dmesg -c > /dev/null'
+    mount_shares jvm && in_guest jvm 'dmesg -c > /dev/null'
 }
 jvm_guest_down() { [ -z "${VM_PIDS[jvm]:-}" ] || vm_stop jvm; }
 

@@ -138,6 +138,14 @@ with socket.socket(socket.AF_UNIX) as monitor:
 EOF
 }
 
+# mount_shares NAME : the guest sees the folders of SHARES that are tagged jdk and top as /jdk and /top
+mount_shares() {
+    in_guest "$1" 'modprobe 9pnet_virtio && modprobe 9p || exit 1
+        for t in jdk top; do
+            mkdir -p /$t && mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 $t /$t || exit 1
+        done'
+}
+
 # lab_down : undoes what this run made, nothing else
 lab_down() {
     local name
