@@ -4,12 +4,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.FileRangeLock;
+import org.nvmf4j.pcie.ranges.FreeRanges;
 import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.target.spi.PeerMemory;
 
@@ -27,8 +26,8 @@ final class BarPeerMemory implements PeerMemory {
     private final long sizeBytes;
     private final DeviceFolder device;
 
-    /** Start of each piece that is taken, from the range's start, to its end. */
-    private final TreeMap<Long, Long> taken = new TreeMap<>();
+    /** From the range's start. */
+    private final FreeRanges free = new FreeRanges();
 
     /** Held while anything is taken, where files can be locked. */
     private @Nullable FileRangeLock lock;
@@ -63,6 +62,7 @@ final class BarPeerMemory implements PeerMemory {
             throw new IOException(range + ": resource" + range.bar() + " cannot be read and written; run as root");
         }
         sizeBytes = range.lengthBytes() == 0 ? room & -MappedBlock.PAGE_BYTES : range.lengthBytes();
+        free.add(0, sizeBytes);
     }
 
     /**
@@ -100,11 +100,7 @@ final class BarPeerMemory implements PeerMemory {
 
     @Override
     public synchronized long freeBytes() {
-        long used = 0;
-        for (Map.Entry<Long, Long> piece : taken.entrySet()) {
-            used += piece.getValue() - piece.getKey();
-        }
-        return device.isPresent() ? sizeBytes - used : 0;
+        return device.isPresent() ? free.freeBytes() : 0;
     }
 
     @Override
@@ -134,33 +130,26 @@ final class BarPeerMemory implements PeerMemory {
         }
         boolean mapped = false;
         try {
-            PeerBlock block =
-                    new MappedBlock(resource, range.offsetBytes() + start, mappedBytes, bytes, () -> giveBack(start));
+            PeerBlock block = new MappedBlock(
+                    resource, range.offsetBytes() + start, mappedBytes, bytes, () -> giveBack(start, mappedBytes));
             mapped = true;
             return block;
         } finally {
             if (!mapped) {
-                giveBack(start);
+                giveBack(start, mappedBytes);
             }
         }
     }
 
     private synchronized long take(long bytes) throws IOException {
-        long start = 0;
-        for (Map.Entry<Long, Long> piece : taken.entrySet()) {
-            if (piece.getKey() - start >= bytes) {
-                break;
-            }
-            start = piece.getValue();
-        }
-        if (bytes > sizeBytes - start) {
-            return -1;
-        }
-        if (taken.isEmpty()) {
+        if (isAllFree() && bytes <= sizeBytes) {
             lock();
         }
-        taken.put(start, start + bytes);
-        return start;
+        return free.take(bytes, MappedBlock.PAGE_BYTES, 0);
+    }
+
+    private boolean isAllFree() {
+        return free.freeBytes() == sizeBytes;
     }
 
     private void lock() throws IOException {
@@ -174,10 +163,10 @@ final class BarPeerMemory implements PeerMemory {
         }
     }
 
-    private synchronized void giveBack(long start) {
-        taken.remove(start);
+    private synchronized void giveBack(long start, long bytes) {
+        free.add(start, start + bytes);
         FileRangeLock held = lock;
-        if (taken.isEmpty() && held != null) {
+        if (isAllFree() && held != null) {
             lock = null;
             try {
                 held.close();

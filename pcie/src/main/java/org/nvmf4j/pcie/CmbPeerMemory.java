@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
-import org.nvmf4j.pcie.nvme.FreeRanges;
 import org.nvmf4j.pcie.nvme.NvmeCmb;
+import org.nvmf4j.pcie.ranges.FreeRanges;
 import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.target.spi.PeerMemory;
 
@@ -42,7 +42,7 @@ public final class CmbPeerMemory implements PeerMemory, AutoCloseable {
 
     @Override
     public long sizeBytes() {
-        return buffer.description().sizeBytes();
+        return buffer.sizeBytes();
     }
 
     @Override

@@ -27,7 +27,8 @@ public final class NvmeCmb implements AutoCloseable {
             boolean controlled,
             ControllerMemoryBuffer description,
             long busAddress,
-            NvmeBars bars)
+            NvmeBars bars,
+            long lengthBytes)
             throws IOException {
         this.registers = registers;
         this.controlled = controlled;
@@ -35,7 +36,7 @@ public final class NvmeCmb implements AutoCloseable {
         this.busAddress = busAddress;
         boolean usable = false;
         try {
-            segment = bars.map(arena, description.bar(), description.offsetBytes(), description.sizeBytes());
+            segment = bars.map(arena, description.bar(), description.offsetBytes(), lengthBytes);
             enable();
             usable = true;
         } finally {
@@ -67,17 +68,20 @@ public final class NvmeCmb implements AutoCloseable {
         }
         int bar = description.bar();
         long offset = description.offsetBytes();
-        long size = description.sizeBytes();
-        if (offset > bars.sizeBytes(bar) || size > bars.sizeBytes(bar) - offset) {
-            throw new NvmeDeviceException("a controller memory buffer of " + size + " bytes at offset " + offset
-                    + " does not fit BAR " + bar + " of " + bars.sizeBytes(bar) + " bytes");
+        // "The size available to the host is limited by the length of the BAR" (CMBSZ.SZ); only whole pages can be
+        // mapped.
+        long length = Math.min(description.sizeBytes(), bars.sizeBytes(bar) - offset) & -NvmeQueue.PAGE_BYTES;
+        if (length <= 0) {
+            throw new NvmeDeviceException("a controller memory buffer of " + description.sizeBytes()
+                    + " bytes at offset " + offset + " has no room in BAR " + bar + " of " + bars.sizeBytes(bar)
+                    + " bytes");
         }
         long busAddress = bars.busAddress(bar) + offset;
         if (busAddress <= 0 || busAddress % NvmeQueue.PAGE_BYTES != 0) {
             throw new NvmeDeviceException(
                     String.format("a controller memory buffer at bus address 0x%x cannot be used", busAddress));
         }
-        return new NvmeCmb(registers, controlled, description, busAddress, bars);
+        return new NvmeCmb(registers, controlled, description, busAddress, bars, length);
     }
 
     /** Has the controller know where it is; a reset may have it forget. */
@@ -96,11 +100,17 @@ public final class NvmeCmb implements AutoCloseable {
         }
     }
 
+    /** As the controller says; its size may be more than {@link #sizeBytes}. */
     public ControllerMemoryBuffer description() {
         return description;
     }
 
-    /** All of it. Touching it when the drive has gone may be an {@link InternalError}. */
+    /** What of it lies in its BAR, in whole pages. */
+    public long sizeBytes() {
+        return segment.byteSize();
+    }
+
+    /** So much of it. Touching it when the drive has gone may be an {@link InternalError}. */
     public MemorySegment segment() {
         return segment;
     }

@@ -24,8 +24,7 @@ public interface NvmeHardware extends AutoCloseable {
         return buffer != null
                 && address.isPresent()
                 && address.getAsLong() >= buffer.busAddress()
-                && address.getAsLong() - buffer.busAddress()
-                        < buffer.description().sizeBytes();
+                && address.getAsLong() - buffer.busAddress() < buffer.sizeBytes();
     }
 
     /** Whether somebody waits for the function to be given back, as it is unplugged or unbound. */

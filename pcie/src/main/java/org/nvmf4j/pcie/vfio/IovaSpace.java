@@ -2,7 +2,7 @@ package org.nvmf4j.pcie.vfio;
 
 import java.io.IOException;
 import java.util.List;
-import org.nvmf4j.pcie.nvme.FreeRanges;
+import org.nvmf4j.pcie.ranges.FreeRanges;
 
 /**
  * The addresses that devices of a container may use for memory. Kept out is what the IOMMU reserves, and where BARs are: such an address

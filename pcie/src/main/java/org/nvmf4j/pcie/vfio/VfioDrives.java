@@ -102,7 +102,16 @@ public final class VfioDrives implements NvmeDrives.Opener {
 
         private @Nullable NvmeCmb findBuffer() {
             try {
-                return NvmeCmb.find(registers, device);
+                NvmeCmb found = NvmeCmb.find(registers, device);
+                if (found != null && found.sizeBytes() < found.description().sizeBytes()) {
+                    LOGGER.log(
+                            System.Logger.Level.INFO,
+                            "of the memory buffer of drive " + device.address() + ", "
+                                    + found.description().sizeBytes() + " bytes, only the first " + found.sizeBytes()
+                                    + " are used: there BAR "
+                                    + found.description().bar() + " ends");
+                }
+                return found;
             } catch (IOException e) {
                 LOGGER.log(
                         System.Logger.Level.WARNING,

@@ -101,15 +101,28 @@ class NvmeCmbTest {
         assertThat(bars.maps).isZero();
     }
 
+    /** CMBLOC, bytes of the BAR, and what of the 64 KiB buffer can be used. */
     @ParameterizedTest
-    @CsvSource({"0x1002, 65536", "2, 61440", "3, 65536"})
-    void oneThatDoesNotFitItsBarIsRefused(int cmbloc, long barBytes) {
+    @CsvSource({"0x1002, 65536, 61440", "2, 61440, 61440", "2, 61439, 57344", "0x2002, 16384, 8192"})
+    void oneThatIsLargerThanItsBarEndsWithIt(int cmbloc, long barBytes, long usable) throws IOException {
+        bars.cmbloc = cmbloc;
+        bars.barBytes = barBytes;
+        NvmeCmb cmb = find();
+        assertThat(cmb.sizeBytes()).isEqualTo(usable).isEqualTo(cmb.segment().byteSize());
+        assertThat(cmb.description().sizeBytes()).isEqualTo(SimulatedCmb.BYTES);
+        cmb.close();
+        assertThat(bars.maps).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0x10002, 65536", "0x11002, 65536", "2, 4095", "3, 65536"})
+    void oneThatHasNoPageInItsBarIsRefused(int cmbloc, long barBytes) {
         bars.cmbloc = cmbloc;
         bars.barBytes = barBytes;
         assertThatThrownBy(this::find)
                 .isInstanceOf(NvmeDeviceException.class)
                 .hasMessageStartingWith("a controller memory buffer of 65536 bytes at offset ")
-                .hasMessageContaining(" does not fit BAR ");
+                .hasMessageContaining(" has no room in BAR ");
         assertThat(bars.maps).isZero();
     }
 

@@ -1,4 +1,4 @@
-package org.nvmf4j.pcie.nvme;
+package org.nvmf4j.pcie.ranges;
 
 import java.util.Map;
 import java.util.TreeMap;
