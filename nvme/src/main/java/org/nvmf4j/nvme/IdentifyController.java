@@ -49,6 +49,8 @@ public final class IdentifyController extends DataStructure {
 
     /** SGLS: data at any alignment. */
     public static final int SGLS_BYTE_ALIGNED = 1;
+    /** SGLS: data at addresses and of lengths that are multiples of 4. */
+    public static final int SGLS_DWORD_ALIGNED = 1 << 1;
     /** SGLS: keyed data blocks. */
     public static final int SGLS_KEYED = 1 << 2;
     /** SGLS: addresses that are offsets in the capsule. */
@@ -480,6 +482,15 @@ public final class IdentifyController extends DataStructure {
     public IdentifyController sgls(int value) {
         u32(536, value);
         return this;
+    }
+
+    /** What addresses and lengths of data that SGLs describe are multiples of: 1 or 4 bytes; 0 for a controller without SGLs. */
+    public int sglAlignmentBytes() {
+        return switch (sgls() & (SGLS_BYTE_ALIGNED | SGLS_DWORD_ALIGNED)) {
+            case SGLS_BYTE_ALIGNED -> 1;
+            case SGLS_DWORD_ALIGNED -> 4;
+            default -> 0;
+        };
     }
 
     /** Maximum number of allowed namespaces; with ANA 1 to NN. */

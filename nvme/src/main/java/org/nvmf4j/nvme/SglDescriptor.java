@@ -7,7 +7,8 @@ import java.lang.foreign.MemorySegment;
  * pointer at {@link SubmissionQueueEntry#DPTR_OFFSET}; {@code offset} is where the descriptor begins. Nothing is allocated.
  *
  * <p>A keyed data block (key 4 bytes, length 24 bits) names the host's registered memory; a data block with the sub type Offset
- * names data in the capsule; a keyed data block of zeroes means that there is no data.
+ * names data in the capsule, and with an address, over PCIe, memory of the host or the controller; a keyed data block of zeroes means that
+ * there is no data.
  */
 public final class SglDescriptor {
     public static final int SIZE_BYTES = 16;
@@ -31,6 +32,8 @@ public final class SglDescriptor {
     /** On RDMA, of a keyed data block: the response is to invalidate the key. */
     public static final int SUBTYPE_INVALIDATE_KEY = 0xf;
 
+    /** Identifier of a data block at an address, as over PCIe. */
+    public static final int IDENTIFIER_DATA_BLOCK = 0x00;
     /** Identifier of a keyed data block. */
     public static final int IDENTIFIER_KEYED = 0x40;
     /** Identifier of a keyed data block whose key the response is to invalidate. */
@@ -74,8 +77,22 @@ public final class SglDescriptor {
      * @param dataOffset where the data begins, counted from the controller's ICDOFF behind the command: 0
      */
     public static void writeInCapsule(MemorySegment segment, long offset, long dataOffset, int lengthBytes) {
-        Bytes.u64(segment, offset + ADDRESS, dataOffset);
-        Bytes.u64(segment, offset + LENGTH, (lengthBytes & 0xffff_ffffL) | (long) IDENTIFIER_IN_CAPSULE << 56);
+        writeDataBlock(segment, offset, dataOffset, lengthBytes, IDENTIFIER_IN_CAPSULE);
+    }
+
+    /**
+     * Writes a descriptor of memory at an address.
+     *
+     * @param lengthBytes unsigned
+     */
+    public static void writeDataBlock(MemorySegment segment, long offset, long address, int lengthBytes) {
+        writeDataBlock(segment, offset, address, lengthBytes, IDENTIFIER_DATA_BLOCK);
+    }
+
+    private static void writeDataBlock(
+            MemorySegment segment, long offset, long address, int lengthBytes, int identifier) {
+        Bytes.u64(segment, offset + ADDRESS, address);
+        Bytes.u64(segment, offset + LENGTH, (lengthBytes & 0xffff_ffffL) | (long) identifier << 56);
     }
 
     /** Type in bits 7:4, sub type in bits 3:0. */

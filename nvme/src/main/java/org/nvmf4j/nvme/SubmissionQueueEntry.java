@@ -53,6 +53,18 @@ public final class SubmissionQueueEntry {
         Bytes.u64(segment, offset + DPTR_OFFSET + Long.BYTES, prp2);
     }
 
+    /**
+     * Describes the data by one SGL data block, as an I/O command may over PCIe where the controller has SGLs; PRPs alone describe the data of
+     * admin commands there (NVMe Base 2.0, section 3.3.3.1). Without metadata PSDT 01b and 10b mean the same, and 01b needs nothing of
+     * {@link IdentifyController#sgls} but the data block.
+     *
+     * @param lengthBytes unsigned
+     */
+    public static void sgl(MemorySegment segment, long offset, long address, int lengthBytes) {
+        flags(segment, offset, FLAGS_SGL);
+        SglDescriptor.writeDataBlock(segment, offset + DPTR_OFFSET, address, lengthBytes);
+    }
+
     /** The first PRP entry. */
     public static long prp1(MemorySegment segment, long offset) {
         return Bytes.u64(segment, offset + DPTR_OFFSET);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 
 /** What commands and properties have over PCIe alone. */
@@ -63,6 +64,32 @@ class PcieFormatsTest {
         assertThat(SubmissionQueueEntry.psdt(entry, 0)).isZero();
         assertThat(SubmissionQueueEntry.prp1(entry, 0)).isEqualTo(0x7_0000_1000L);
         assertThat(SubmissionQueueEntry.prp2(entry, 0)).isEqualTo(0x7_0000_2000L);
+    }
+
+    @Test
+    void describesDataByAnSgl() {
+        ReadWriteCommand.write(entry, 0, IoOpcode.WRITE, 1, 1, 0, 1, false);
+        SubmissionQueueEntry.sgl(entry, 0, 0x7_0000_1001L, -512);
+        assertThat(SubmissionQueueEntry.psdt(entry, 0)).isOne();
+        assertThat(SubmissionQueueEntry.fuse(entry, 0)).isZero();
+        long at = SubmissionQueueEntry.DPTR_OFFSET;
+        assertThat(SglDescriptor.type(entry, at)).isEqualTo(SglDescriptor.TYPE_DATA_BLOCK);
+        assertThat(SglDescriptor.subtype(entry, at)).isEqualTo(SglDescriptor.SUBTYPE_ADDRESS);
+        assertThat(SglDescriptor.address(entry, at)).isEqualTo(0x7_0000_1001L);
+        assertThat(SglDescriptor.lengthBytes(entry, at)).isEqualTo(0xffff_fe00L);
+        assertThat(entry.asSlice(at + 12, 4).toArray(ValueLayout.JAVA_BYTE)).containsOnly(0); // reserved, identifier
+    }
+
+    @Test
+    void knowsWhichControllersHaveSgls() {
+        assertThat(new IdentifyController().sglAlignmentBytes()).isZero();
+        assertThat(new IdentifyController().sgls(0x1_0001).sglAlignmentBytes()).isOne(); // QEMU 7.2
+        assertThat(new IdentifyController().sgls(0xf_0002).sglAlignmentBytes()).isEqualTo(4);
+        assertThat(new IdentifyController().sgls(3).sglAlignmentBytes()).isZero(); // reserved
+        assertThat(new IdentifyController()
+                        .sgls(IdentifyController.SGLS_KEYED | IdentifyController.SGLS_OFFSET)
+                        .sglAlignmentBytes())
+                .isZero();
     }
 
     @Test
