@@ -87,7 +87,7 @@ case_pcie_drives() {
     check "a guest with an IOMMU and three drives" drives_up
     check "the commands that nvmf pcie list prints bind the drives to vfio-pci" takes_drives
     check "nvmf pcie list shows drivers, groups and block devices" lists_drives
-    check "data in host memory and in a memory buffer, of two drives; interrupts; function reset" drive_main check "$CMB_DRIVE" "$PLAIN_DRIVE"
+    check "data in host memory and in a memory buffer, by PRPs and SGLs, of two drives; interrupts; function reset" drive_main check "$CMB_DRIVE" "$PLAIN_DRIVE"
     check "the media hold that data" media_hold "$CMB_DRIVE"
     check "kill -9 under I/O" killed_under_io "$CMB_DRIVE"
     blank "$CMB_DRIVE" "$PLAIN_DRIVE"

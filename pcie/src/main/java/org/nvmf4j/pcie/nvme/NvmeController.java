@@ -65,6 +65,9 @@ public final class NvmeController implements AutoCloseable {
     private IdentifyController identify = new IdentifyController();
     private IntConsumer events = event -> {};
     private volatile int maxQueues;
+    /** See {@link IdentifyController#sglAlignmentBytes}. */
+    private volatile int sglAlignmentBytes;
+
     private volatile boolean unusable;
     private int eventSlot = -1;
     private int event = NO_EVENT;
@@ -90,7 +93,7 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException(
                     String.format("a controller with CAP 0x%x has no NVM command set or no pages of 4 KiB", cap));
         }
-        admin = new NvmeQueue(registers, cap, dma, 0, ADMIN_ENTRIES);
+        admin = new NvmeQueue(registers, cap, dma, 0, ADMIN_ENTRIES, false);
         try {
             page = dma.allocate(NvmeQueue.PAGE_BYTES);
         } catch (IOException e) {
@@ -135,6 +138,7 @@ public final class NvmeController implements AutoCloseable {
                 ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NONE));
         awaitStatus("be ready", csts -> ControllerProperties.ready(csts));
         identify = IdentifyController.parse(identify(0, Cns.CONTROLLER), 0);
+        sglAlignmentBytes = identify.sglAlignmentBytes();
         maxQueues = grantedQueues();
         chooseEvents();
         requestEvents();
@@ -212,11 +216,20 @@ public final class NvmeController implements AutoCloseable {
         return IdentifyNamespace.parse(identify(nsid, Cns.NAMESPACE), 0);
     }
 
-    /** The most that one command moves, by MDTS and by what a PRP list names. */
+    /** The most that one command moves, by MDTS, and by what a PRP list names where there are no SGLs. */
     public long maxTransferBytes() {
-        int mdts = identify.mdts();
-        long byController = mdts == 0 ? Long.MAX_VALUE : ControllerProperties.minPageSizeBytes(cap) << mdts;
-        return Math.min(byController, NvmeQueue.MAX_TRANSFER_BYTES);
+        return hasSgls()
+                ? identify.maxTransferBytes()
+                : Math.min(identify.maxTransferBytes(), NvmeQueue.MAX_LISTED_BYTES);
+    }
+
+    /** What addresses of data of I/O commands must be multiples of: 4 by PRPs, 1 where SGLs name others. */
+    public int dataAlignmentBytes() {
+        return sglAlignmentBytes == 1 ? 1 : 4;
+    }
+
+    private boolean hasSgls() {
+        return sglAlignmentBytes > 0;
     }
 
     private MemorySegment identify(int nsid, int cns) throws IOException {
@@ -350,7 +363,7 @@ public final class NvmeController implements AutoCloseable {
         NvmeIoQueue queue;
         try {
             int size = Math.min(entries, ControllerProperties.mqesZeroBased(cap) + 1);
-            queue = new NvmeIoQueue(new NvmeQueue(registers, cap, dma, qid, size), wakeUp);
+            queue = new NvmeIoQueue(new NvmeQueue(registers, cap, dma, qid, size, hasSgls()), wakeUp);
         } catch (IOException e) {
             giveQid(qid);
             throw e;

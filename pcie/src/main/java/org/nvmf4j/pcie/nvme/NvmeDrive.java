@@ -17,6 +17,8 @@ import org.nvmf4j.pcie.PciAddress;
  * until the last backend is closed. Thread-safe.
  */
 final class NvmeDrive {
+    static final int ZEROES_BYTES = 128 << 10;
+
     private static final System.Logger LOG = System.getLogger(NvmeDrive.class.getName());
     private static final long LOOK_NANOS = 20_000_000;
     private static final long JOIN_MILLIS = 100;
@@ -60,7 +62,7 @@ final class NvmeDrive {
         try {
             controller = NvmeController.start(
                     hardware.registers(), hardware.dma(), hardware.pace(), hardware.memoryBuffer());
-            DmaMemory zeroes = hardware.dma().allocate(NvmeQueue.PAGE_BYTES);
+            DmaMemory zeroes = hardware.dma().allocate(ZEROES_BYTES);
             NvmeDrive drive = new NvmeDrive(address, hardware, controller, zeroes, whenClosed);
             controller.onEvent(drive::heard);
             return drive;
@@ -85,7 +87,7 @@ final class NvmeDrive {
         return controller;
     }
 
-    /** A page of zeroes. */
+    /** {@value #ZEROES_BYTES} bytes of zeroes. */
     DmaMemory zeroes() {
         return zeroes;
     }

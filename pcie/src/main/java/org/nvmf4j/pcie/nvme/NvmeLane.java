@@ -18,7 +18,7 @@ import org.nvmf4j.target.spi.PeerBlock;
 /**
  * A lane's queue pair of a drive, for one namespace. A request becomes as many commands as the drive's limits ask for; those for which
  * there is no room, or no queue during a reset, wait in order. Data goes to and from mapped memory by itself; what is not mapped passes
- * through pieces of memory of the lane's own. A command's data is all in one memory, its PRP list in host memory.
+ * through pieces of memory of the lane's own. A command's data is all in one memory, its PRP list, if it has one, in host memory.
  */
 final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     private static final System.Logger LOG = System.getLogger(NvmeLane.class.getName());
@@ -32,6 +32,8 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     private final NvmeIoQueue io;
     private final NvmeQueue queue;
     private final BouncePieces bounce;
+    /** Bits of an address on the bus that must be 0. */
+    private final int addressMask;
     /** By slot. */
     private final @Nullable Transfer[] transfers;
 
@@ -51,6 +53,7 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         this.io = io;
         this.queue = io.queue();
         this.bounce = bounce;
+        addressMask = drive.controller().dataAlignmentBytes() - 1;
         int slots = queue.entries() - 1;
         transfers = new Transfer[slots];
         dataAt = new long[slots];
@@ -277,8 +280,8 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         };
     }
 
-    private static boolean isOutOfReach(long busAddress) {
-        return busAddress == Mapping.NONE || (busAddress & 3) != 0;
+    private boolean isOutOfReach(long busAddress) {
+        return busAddress == Mapping.NONE || (busAddress & addressMask) != 0;
     }
 
     private long nextLength(BackendRequest request, long at, boolean bounces) {
@@ -290,6 +293,8 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         long length = Math.min(left, (long) namespace.maxTransferBlocks() << shift);
         if (bounces) {
             length = Math.min(length, BouncePieces.PIECE_BYTES);
+        } else if (request.operation() == BackendOperation.WRITE_ZEROES && !namespace.writesZeroes()) {
+            length = Math.min(length, NvmeDrive.ZEROES_BYTES);
         }
         long boundary = (long) namespace.boundaryBlocks() << shift;
         if (boundary > 0) {
@@ -340,7 +345,7 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
                 if (request.operation() != BackendOperation.WRITE_ZEROES) {
                     queue.data(slot, busAddress, length);
                 } else if (!namespace.writesZeroes()) {
-                    queue.samePage(slot, drive.zeroes().busAddress(), length);
+                    queue.data(slot, drive.zeroes().busAddress(), length);
                 }
             }
         }

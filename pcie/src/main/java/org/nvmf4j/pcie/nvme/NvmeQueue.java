@@ -6,10 +6,12 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.CompletionQueueEntry;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.nvme.SglDescriptor;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
 
 /**
@@ -19,8 +21,8 @@ import org.nvmf4j.nvme.SubmissionQueueEntry;
  */
 public final class NvmeQueue implements AutoCloseable {
     static final int PAGE_BYTES = 4096;
-    /** As many pages as one page of a PRP list names, and the first, which the command names itself. */
-    static final long MAX_TRANSFER_BYTES = (long) (PAGE_BYTES / Long.BYTES) * PAGE_BYTES;
+    /** As much as one page of a PRP list names. */
+    static final long MAX_LISTED_BYTES = (long) (PAGE_BYTES / Long.BYTES) * PAGE_BYTES;
 
     private static final ValueLayout.OfLong PRP = ValueLayout.JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -43,7 +45,9 @@ public final class NvmeQueue implements AutoCloseable {
     private final int completionDoorbell;
     private final DmaMemory submissions;
     private final DmaMemory completions;
-    private final DmaMemory lists;
+    /** A page for a PRP list of each slot; null where SGLs take their place. */
+    private final @Nullable DmaMemory lists;
+
     private final int[] free;
     private final long[] deadlines;
     private final boolean[] outstanding;
@@ -58,9 +62,11 @@ public final class NvmeQueue implements AutoCloseable {
      *
      * @param cap the controller's CAP
      * @param entries 2 to 4096
+     * @param sgls whether the controller takes SGLs in commands of this queue
      * @throws IOException if there is no memory
      */
-    NvmeQueue(NvmeRegisters registers, long cap, DmaAllocator dma, int qid, int entries) throws IOException {
+    NvmeQueue(NvmeRegisters registers, long cap, DmaAllocator dma, int qid, int entries, boolean sgls)
+            throws IOException {
         this.registers = registers;
         this.qid = qid;
         this.entries = entries;
@@ -73,7 +79,7 @@ public final class NvmeQueue implements AutoCloseable {
         try {
             made[0] = dma.allocate((long) entries * SubmissionQueueEntry.SIZE_BYTES);
             made[1] = dma.allocate((long) entries * CompletionQueueEntry.SIZE_BYTES);
-            made[2] = dma.allocate((long) (entries - 1) * PAGE_BYTES);
+            made[2] = sgls ? null : dma.allocate((long) (entries - 1) * PAGE_BYTES);
         } catch (IOException e) {
             for (DmaMemory memory : made) {
                 if (memory != null) {
@@ -156,55 +162,38 @@ public final class NvmeQueue implements AutoCloseable {
     }
 
     /**
-     * Names the data of the next command, which lies in one piece for the device.
+     * Names the data of the next command, which lies in one piece for the device: by two PRPs where they suffice, since then nothing is left
+     * to fetch, else by one SGL data block if the controller has SGLs, else by a PRP list.
      *
-     * @param address on the bus, a multiple of 4
-     * @param lengthBytes up to 2 MiB
+     * @param address on the bus, a multiple of what the {@linkplain NvmeController#dataAlignmentBytes controller asks for}
+     * @param lengthBytes up to the controller's {@link NvmeController#maxTransferBytes}
      */
     public void data(int slot, long address, long lengthBytes) {
         long inFirstPage = PAGE_BYTES - (address & (PAGE_BYTES - 1));
         long secondPage = address + inFirstPage;
-        long prp2 = 0;
-        if (lengthBytes > inFirstPage + PAGE_BYTES) {
-            prp2 = lists.busAddress() + (long) slot * PAGE_BYTES;
-            long at = (long) slot * PAGE_BYTES;
+        if (lengthBytes <= inFirstPage + PAGE_BYTES && (address & 3) == 0) {
+            long prp2 = lengthBytes > inFirstPage ? secondPage : 0;
+            SubmissionQueueEntry.prp(commands(), commandAt(), address, prp2);
+        } else if (lists == null) {
+            SubmissionQueueEntry.sgl(commands(), commandAt(), address, (int) lengthBytes);
+        } else {
+            long list = (long) slot * PAGE_BYTES;
+            long at = list;
             for (long page = secondPage; page < address + lengthBytes; page += PAGE_BYTES) {
                 lists.segment().set(PRP, at, page);
                 at += Long.BYTES;
             }
-        } else if (lengthBytes > inFirstPage) {
-            prp2 = secondPage;
+            SubmissionQueueEntry.prp(commands(), commandAt(), address, lists.busAddress() + list);
         }
-        SubmissionQueueEntry.prp(submissions.segment(), commandAt(), address, prp2);
-    }
-
-    /**
-     * Names one page, again and again, as the data of the next command.
-     *
-     * @param page on the bus, a multiple of 4096
-     * @param lengthBytes up to 2 MiB
-     */
-    void samePage(int slot, long page, long lengthBytes) {
-        long prp2 = 0;
-        if (lengthBytes > 2 * PAGE_BYTES) {
-            prp2 = lists.busAddress() + (long) slot * PAGE_BYTES;
-            long at = (long) slot * PAGE_BYTES;
-            for (long done = PAGE_BYTES; done < lengthBytes; done += PAGE_BYTES) {
-                lists.segment().set(PRP, at, page);
-                at += Long.BYTES;
-            }
-        } else if (lengthBytes > PAGE_BYTES) {
-            prp2 = page;
-        }
-        SubmissionQueueEntry.prp(submissions.segment(), commandAt(), page, prp2);
     }
 
     /** Hands the next command over with the next {@link #ring}. */
     public void submit(int slot, long deadlineNanos) {
-        if (SubmissionQueueEntry.psdt(submissions.segment(), commandAt()) != 0) {
-            SubmissionQueueEntry.prp(submissions.segment(), commandAt(), 0, 0); // no data
+        if (SubmissionQueueEntry.psdt(commands(), commandAt()) != 0
+                && SglDescriptor.isKeyed(commands(), commandAt() + SubmissionQueueEntry.DPTR_OFFSET)) {
+            SubmissionQueueEntry.prp(commands(), commandAt(), 0, 0); // no data
         }
-        SubmissionQueueEntry.commandId(submissions.segment(), commandAt(), slot);
+        SubmissionQueueEntry.commandId(commands(), commandAt(), slot);
         outstanding[slot] = true;
         deadlines[slot] = deadlineNanos;
         tail = tail + 1 == entries ? 0 : tail + 1;
@@ -298,6 +287,8 @@ public final class NvmeQueue implements AutoCloseable {
     public void close() {
         submissions.close();
         completions.close();
-        lists.close();
+        if (lists != null) {
+            lists.close();
+        }
     }
 }

@@ -60,7 +60,15 @@ class NvmeBackendSeedsTest {
         if (Long.getLong("nvmf4j.seed") == null) {
             assertThat(seen)
                     .containsKeys(
-                            "READ", "WRITE", "COMPARE", "WRITE_ZEROES", "FLUSH", "failed", "to try again", "for good");
+                            "READ",
+                            "WRITE",
+                            "COMPARE",
+                            "WRITE_ZEROES",
+                            "FLUSH",
+                            "SGLs",
+                            "failed",
+                            "to try again",
+                            "for good");
         }
     }
 
@@ -76,6 +84,7 @@ class NvmeBackendSeedsTest {
             device = new SimulatedNvme(seed);
             device.mdts = random.nextInt(6);
             device.granted = 1 + random.nextInt(4);
+            device.sgls = random.nextInt(3);
             device.namespace.noiob(random.nextInt(3) * 40);
             if (random.nextBoolean()) {
                 device.oncs = 0;
@@ -103,6 +112,9 @@ class NvmeBackendSeedsTest {
                 closeLane();
             }
             backend.close();
+            if (device.described > 0) {
+                seen.merge("SGLs", device.described, Integer::sum);
+            }
             assertThat(device.allocations()).isZero();
             assertThat(device.openings).isZero();
         }
@@ -163,7 +175,10 @@ class NvmeBackendSeedsTest {
             final BackendLane lane;
             private final int region;
             private final Arena arena = Arena.ofConfined();
-            private final MemorySegment memory = arena.allocate(REGION_BYTES, 4096);
+            private final MemorySegment memory = arena.allocate(REGION_BYTES + 4096, 4096);
+            /** Where the first piece begins: not every drive takes odd addresses. */
+            private final int shift = Math.max(0, random.nextInt(9) - 5);
+
             private final BackendMapping mapping;
             private final LaneRequest[] requests = new LaneRequest[PIECES];
             private final @Nullable BackendOperation[] under = new BackendOperation[PIECES];
@@ -180,7 +195,7 @@ class NvmeBackendSeedsTest {
                 mapping = lane.map(memory, null);
                 device.refusesToMap = false;
                 for (int i = 0; i < PIECES; i++) {
-                    requests[i] = new LaneRequest(memory, (long) i * PIECE_BYTES);
+                    requests[i] = new LaneRequest(memory, shift + (long) i * PIECE_BYTES);
                 }
             }
 
@@ -199,6 +214,10 @@ class NvmeBackendSeedsTest {
                 lane.close();
             }
 
+            private MemorySegment data(int piece) {
+                return memory.asSlice(shift + (long) piece * PIECE_BYTES, PIECE_BYTES);
+            }
+
             private void start(int piece) {
                 byte[] known = expected[piece];
                 BackendOperation operation = switch (random.nextInt(known == null ? 3 : 6)) {
@@ -207,7 +226,7 @@ class NvmeBackendSeedsTest {
                     case 3 -> BackendOperation.COMPARE;
                     default -> BackendOperation.READ;
                 };
-                MemorySegment data = memory.asSlice((long) piece * PIECE_BYTES, PIECE_BYTES);
+                MemorySegment data = data(piece);
                 byte[] bytes = new byte[PIECE_BYTES];
                 switch (operation) {
                     case WRITE -> random.nextBytes(bytes);
@@ -246,8 +265,7 @@ class NvmeBackendSeedsTest {
                     switch (operation) {
                         case WRITE, WRITE_ZEROES -> expected[piece] = written[piece];
                         case READ ->
-                            assertThat(memory.asSlice((long) piece * PIECE_BYTES, PIECE_BYTES)
-                                            .toArray(ValueLayout.JAVA_BYTE))
+                            assertThat(data(piece).toArray(ValueLayout.JAVA_BYTE))
                                     .isEqualTo(expected[piece]);
                         default -> {}
                     }

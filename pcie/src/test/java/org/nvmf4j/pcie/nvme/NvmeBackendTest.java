@@ -157,6 +157,16 @@ class NvmeBackendTest {
         mapping = mapped;
     }
 
+    /** SGLS, where the data begins, and the commands that move it in one direction: in pieces of 16 KiB if it is copied. */
+    @ParameterizedTest
+    @CsvSource({"0,1,8", "0,2,8", "2,1,8", "2,4,1", "1,1,1", "1,4095,1"})
+    void copiesWhatHasAnAddressThatTheDriveDoesNotTake(int sgls, long at, int commands) throws IOException {
+        device.sgls = sgls;
+        open();
+        checkData(at, 512, 128 << 10);
+        assertThat(device.medium().commands()).isEqualTo(2 * commands);
+    }
+
     @Test
     void copiesWhatCannotBeMapped() throws IOException {
         BackendLane part = open();
@@ -188,8 +198,9 @@ class NvmeBackendTest {
     }
 
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void writesZeroes(boolean supported) throws IOException {
+    @CsvSource({"true,0", "false,0", "false,1"})
+    void writesZeroes(boolean supported, int sgls) throws IOException {
+        device.sgls = sgls;
         if (!supported) {
             device.oncs = 0;
         }
@@ -279,6 +290,10 @@ class NvmeBackendTest {
         "0x007,0,0x021", // aborted by us: interrupted
         "0x002,1,0x006", // our fault
         "0x013,1,0x006",
+        "0x00f,1,0x006", // SGLs, and the memory that they name
+        "0x011,1,0x006",
+        "0x012,1,0x006",
+        "0x016,1,0x006",
         "0x7c1,0,0x006" // the vendor's
     })
     void tellsTheHostWhatConcernsIt(String status, int dnr, String expected) throws IOException {
@@ -380,8 +395,10 @@ class NvmeBackendTest {
         device.removed = false;
     }
 
-    @Test
-    void allocatesNothingPerRequest() throws IOException {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void allocatesNothingPerRequest(int sgls) throws IOException {
+        device.sgls = sgls;
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         BackendLane part = open();
         LaneRequest[] requests = new LaneRequest[32];

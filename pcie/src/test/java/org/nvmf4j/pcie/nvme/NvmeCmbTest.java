@@ -51,8 +51,9 @@ class NvmeCmbTest {
 
     /** CAP.CMBS and whether CBA is heeded: controllers of 1.4, QEMU's legacy-cmb=on, controllers before 1.4. */
     @ParameterizedTest
-    @CsvSource({"true,false", "true,true", "false,true"})
-    void dataPassesThroughIt(boolean controlled, boolean legacy) throws IOException {
+    @CsvSource({"true,false,0", "true,false,1", "true,true,0", "false,true,2"})
+    void dataPassesThroughIt(boolean controlled, boolean legacy, int sgls) throws IOException {
+        device.sgls = sgls;
         bars.controlled = controlled;
         bars.legacy = legacy;
         NvmeCmb cmb = find();
@@ -72,6 +73,7 @@ class NvmeCmbTest {
             execute(controller, queue, IoOpcode.READ, cmb.busAddress());
             assertThat(cmb.segment().asSlice(0, BYTES).toArray(ValueLayout.JAVA_BYTE))
                     .isEqualTo(data);
+            assertThat(device.described).isEqualTo(sgls == 0 ? 0 : 2);
         }
         cmb.close();
         cmb.close();

@@ -116,23 +116,38 @@ class NvmeControllerTest {
         assertThat(device.allocations()).isZero();
     }
 
+    /** SGLS, where the data begins in a page, its blocks, and whether two PRPs do not describe it, so that an SGL does. */
     @ParameterizedTest
     @CsvSource({
-        "0,1",
-        "0,8",
-        "0,9",
-        "0,16",
-        "0,17",
-        "0,256",
-        "512,7",
-        "512,8",
-        "512,15",
-        "512,16",
-        "512,255",
-        "3584,1",
-        "3584,250"
+        "0,0,1,false",
+        "0,0,8,false",
+        "0,0,9,false",
+        "0,0,16,false",
+        "0,0,17,false",
+        "0,0,256,false",
+        "0,512,7,false",
+        "0,512,8,false",
+        "0,512,15,false",
+        "0,512,16,false",
+        "0,512,255,false",
+        "0,3584,1,false",
+        "0,3584,250,false",
+        "1,0,1,false",
+        "1,0,16,false",
+        "1,0,17,true",
+        "1,512,15,false",
+        "1,512,16,true",
+        "1,3584,250,true",
+        "1,1,1,true",
+        "1,4095,256,true",
+        "2,0,16,false",
+        "2,0,17,true",
+        "2,4,16,true",
+        "2,3584,250,true",
+        "3,0,256,false"
     })
-    void movesDataWhereverItLies(int offset, int blocks) throws IOException {
+    void movesDataWhereverItLies(int sgls, int offset, int blocks, boolean described) throws IOException {
+        device.sgls = sgls;
         try (NvmeController controller = start();
                 DmaMemory memory = device.allocate(256 << 10)) {
             Client client = new Client(device, controller);
@@ -148,6 +163,31 @@ class NvmeControllerTest {
             assertThat(client.await(read)).isZero();
             assertThat(memory.segment().asSlice(offset, bytes).toArray(ValueLayout.JAVA_BYTE))
                     .isEqualTo(data);
+            assertThat(device.described).isEqualTo(described ? 2 : 0);
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    /** SGLS, MDTS, the largest transfer, the alignment of data, and the memory that a queue takes. */
+    @ParameterizedTest
+    @CsvSource({
+        "0,5,131072,4,3",
+        "0,0,2097152,4,3",
+        "1,5,131072,1,2",
+        "1,0,9223372036854775807,1,2",
+        "2,0,9223372036854775807,4,2",
+        "3,0,2097152,4,3"
+    })
+    void isLimitedByListsOnlyWhereThereAreNoSgls(int sgls, int mdts, long maxBytes, int alignment, int memories)
+            throws IOException {
+        device.sgls = sgls;
+        device.mdts = mdts;
+        try (NvmeController controller = start()) {
+            assertThat(controller.maxTransferBytes()).isEqualTo(maxBytes);
+            assertThat(controller.dataAlignmentBytes()).isEqualTo(alignment);
+            int before = device.allocations();
+            controller.openQueue(8, () -> {});
+            assertThat(device.allocations() - before).isEqualTo(memories);
         }
         assertThat(device.allocations()).isZero();
     }

@@ -50,7 +50,7 @@ class NvmeLanesSeedsTest {
     void keepsEachPromiseInAnyOrderOfTrouble() {
         Seeds.each(500, seed -> new Trouble(seed).run());
         if (Long.getLong("nvmf4j.seed") == null) {
-            assertThat(seen).containsKeys("right", "failed", "by a reset", "for good", "lanes", "resets");
+            assertThat(seen).containsKeys("right", "failed", "by a reset", "for good", "lanes", "resets", "SGLs");
         }
     }
 
@@ -73,6 +73,7 @@ class NvmeLanesSeedsTest {
             device = new SimulatedNvme(seed);
             device.mdts = 3 + random.nextInt(4);
             device.granted = 1 + random.nextInt(4);
+            device.sgls = random.nextInt(3);
             controller = NvmeController.start(device, device, device, null);
             device.loses = random.nextInt(3) * 20;
             device.fails = random.nextInt(3) * 10;
@@ -100,6 +101,7 @@ class NvmeLanesSeedsTest {
             controller.close();
             lanes.forEach(lane -> lane.memory.close());
             count("resets", (int) controller.resets());
+            count("SGLs", device.described);
             assertThat(device.allocations()).isZero();
         }
 

@@ -5,7 +5,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,7 +38,6 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     static final int BLOCK_BYTES = 512;
     static final int BLOCKS = 4096;
     private static final int PAGE_BYTES = 4096;
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /** One queue pair as the device has it. */
     private static final class Queue {
@@ -99,6 +97,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     volatile boolean removed;
     int mdts = 5;
+    /** SGLS. */
+    int sgls;
+    /** Commands with an SGL. */
+    int described;
+
     int oncs = IdentifyController.ONCS_COMPARE
             | IdentifyController.ONCS_DATASET_MANAGEMENT
             | IdentifyController.ONCS_WRITE_ZEROES;
@@ -384,7 +387,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             long at = queue.submissions + (long) queue.submissionHead * SubmissionQueueEntry.SIZE_BYTES;
             entry.copyFrom(at(at, SubmissionQueueEntry.SIZE_BYTES));
             if (SubmissionQueueEntry.psdt(entry, 0) != 0) {
-                throw new AssertionError("a command with an SGL");
+                if (qid == 0 || sgls == 0) {
+                    throw new AssertionError("a command of queue " + qid + " with an SGL");
+                }
+                described++;
             }
             queue.submissionHead = (queue.submissionHead + 1) % queue.submissionEntries;
             fetched.add(new Fetched(qid, entry));
@@ -505,6 +511,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                         .mdts(mdts)
                         .oncs(oncs)
                         .vwc(vwc)
+                        .sgls(sgls)
                         .nn(1)
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
@@ -521,30 +528,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                 entry, length -> pieces(entry, length), namespace.lbaFormat().blockSizeBytes(), namespace.noiob());
     }
 
-    /** The memory that PRPs name, page by page. */
     private List<MemorySegment> pieces(MemorySegment entry, long length) {
-        List<MemorySegment> pieces = new ArrayList<>();
-        long prp1 = SubmissionQueueEntry.prp1(entry, 0);
-        long prp2 = SubmissionQueueEntry.prp2(entry, 0);
-        long first = Math.min(length, PAGE_BYTES - (prp1 & (PAGE_BYTES - 1)));
-        pieces.add(at(prp1, first));
-        long left = length - first;
-        if (left > 0 && left <= PAGE_BYTES) {
-            pieces.add(page(prp2, left));
-        } else {
-            for (int i = 0; left > 0; i++) {
-                long piece = Math.min(left, PAGE_BYTES);
-                pieces.add(page(at(prp2 + 8L * i, 8).get(LONG, 0), piece));
-                left -= piece;
-            }
+        if (mdts > 0 && length > (long) PAGE_BYTES << mdts) {
+            throw new AssertionError(length + " bytes are more than MDTS " + mdts);
         }
-        return pieces;
-    }
-
-    private MemorySegment page(long address, long length) {
-        if ((address & (PAGE_BYTES - 1)) != 0) {
-            throw new AssertionError(String.format("PRP entry 0x%x is no page", address));
-        }
-        return at(address, length);
+        return SimulatedPointers.pieces(entry, length, sgls, this::at);
     }
 }

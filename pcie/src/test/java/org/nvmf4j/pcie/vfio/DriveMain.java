@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.DescriptorWaiter;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.ReadWriteCommand;
+import org.nvmf4j.nvme.SubmissionQueueEntry;
 import org.nvmf4j.pcie.CmbPeerMemory;
 import org.nvmf4j.pcie.PciAddress;
 import org.nvmf4j.pcie.PciTopology;
@@ -51,6 +52,8 @@ final class DriveMain {
         final @Nullable CmbPeerMemory buffer;
         private @Nullable NvmeIoQueue queue;
         private int status;
+        private int byPrps;
+        private int bySgl;
 
         Drive(VfioContainer container, PciAddress address) throws IOException {
             device = container.open(address);
@@ -111,6 +114,11 @@ final class DriveMain {
                         piece / BLOCK_BYTES,
                         false);
                 commands.data(slot, address + done, piece);
+                if (SubmissionQueueEntry.psdt(commands.commands(), commands.commandAt()) == 0) {
+                    byPrps++;
+                } else {
+                    bySgl++;
+                }
                 commands.submit(slot, System.nanoTime() + PATIENCE_NANOS);
                 commands.ring();
                 while (status < 0) {
@@ -174,7 +182,10 @@ final class DriveMain {
                             at + MIB, bytes, block.segment(), block.busAddress().orElseThrow());
                     at += 2 * MIB;
                 }
-                System.out.println("data in host memory and in the memory buffer");
+                // Two PRPs describe 8 KiB; QEMU's controllers have SGLs for more.
+                require(one.byPrps > 0 && one.bySgl > 0, one.byPrps + " commands by PRPs, " + one.bySgl + " by SGLs");
+                System.out.println("data in host memory and in the memory buffer, " + one.byPrps
+                        + " commands by PRPs and " + one.bySgl + " by SGLs");
                 try (DmaMemory peer = container.map(block.segment())) {
                     at = 0;
                     for (int bytes : SIZES) {
