@@ -32,7 +32,7 @@ public interface NvmeHardware extends AutoCloseable {
         return false;
     }
 
-    /** Gives the function back but for memory that is mapped for it: its registers read as all ones from now on. */
+    /** Gives the function back: its registers read as all ones from now on, and memory is no device's any more but stays until it is closed. */
     default void giveBack() {}
 
     @Override

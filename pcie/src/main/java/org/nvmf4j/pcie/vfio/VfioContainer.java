@@ -20,8 +20,9 @@ import org.nvmf4j.pcie.nvme.DmaMemory;
 
 /**
  * Functions that share one I/O address space, and the memory in it (a VFIO container with a type 1 IOMMU). A group is held from the first
- * of its functions that is opened until the container is closed, which closes functions and memory too; what of them is closed before,
- * in whatever order, is no matter. If the process dies the kernel does the same. Thread-safe, the closing of memory included.
+ * of its functions that is opened until the last is closed. With the last group the address space ends, and the container with it; its
+ * memory is no device's any more, and stays until it is closed. Closing the container closes functions and memory too. If the process
+ * dies the kernel does the same. Thread-safe, the closing of memory included.
  */
 public final class VfioContainer implements DmaAllocator, AutoCloseable {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
@@ -30,11 +31,22 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
     private final Path sysfs;
     private final Path devices;
     private final int fd;
-    private final Map<Integer, Integer> groups = new HashMap<>();
-    private final List<VfioDevice> opened = new ArrayList<>();
+    private final Map<Integer, Group> groups = new HashMap<>();
     private final List<Mapping> mappings = new ArrayList<>();
     private @Nullable IovaSpace space;
     private boolean closed;
+
+    /** A group that is ours. */
+    private static final class Group {
+        private final int number;
+        private final int fd;
+        private final List<VfioDevice> opened = new ArrayList<>();
+
+        Group(int number, int fd) {
+            this.number = number;
+            this.fd = fd;
+        }
+    }
 
     /** A container of this machine. */
     public static VfioContainer open() throws IOException {
@@ -89,32 +101,69 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
         if (!refusal.isEmpty()) {
             throw new IOException(refusal);
         }
-        Integer known = groups.get(function.iommuGroup());
-        int group = known != null ? known : attach(function);
-        int device;
+        Group known = groups.get(function.iommuGroup());
+        Group group = known != null ? known : attach(function);
+        VfioDevice device = null;
+        try {
+            device = take(group, address);
+        } finally {
+            if (device == null && group.opened.isEmpty()) {
+                leave(group);
+            }
+        }
+        return device;
+    }
+
+    private VfioDevice take(Group group, PciAddress address) throws IOException {
+        int file;
         try (Arena arena = Arena.ofConfined()) {
-            device = kernel.ioctl(group, Abi.Constants.GROUP_GET_DEVICE_FD, arena.allocateFrom(address.toString()));
+            file = kernel.ioctl(group.fd, Abi.Constants.GROUP_GET_DEVICE_FD, arena.allocateFrom(address.toString()));
         } catch (LinuxException e) {
             throw VfioErrors.device(address, e);
         }
-        VfioDevice made = VfioDevice.of(kernel, device, address);
+        VfioDevice device = VfioDevice.of(kernel, file, address, closed -> forget(group, closed));
+        group.opened.add(device);
         boolean fits = false;
         try {
-            for (IovaSpace.Range range : made.memoryRanges()) {
+            for (IovaSpace.Range range : device.memoryRanges()) {
                 space().exclude(range);
             }
             fits = true;
         } finally {
             if (!fits) {
-                made.close();
+                device.close();
             }
         }
-        opened.add(made);
-        return made;
+        return device;
+    }
+
+    /** The function is closed: its group is others' to have when it was the last of it. */
+    private synchronized void forget(Group group, VfioDevice device) {
+        group.opened.remove(device);
+        if (group.opened.isEmpty()) {
+            leave(group);
+        }
+    }
+
+    /** Leaves a group that is not used; with the last one, the kernel undoes all mappings. */
+    private void leave(Group group) {
+        if (groups.remove(group.number, group)) {
+            kernel.close(group.fd);
+            if (groups.isEmpty()) {
+                end();
+            }
+        }
+    }
+
+    private void end() {
+        if (!closed) {
+            closed = true;
+            kernel.close(fd);
+        }
     }
 
     /** Has the group of a function in this container. */
-    private int attach(NvmeFunction function) throws IOException {
+    private Group attach(NvmeFunction function) throws IOException {
         Path file = devices.resolve(Integer.toString(function.iommuGroup()));
         int group;
         try {
@@ -135,14 +184,15 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
             if (space == null) {
                 space = translate(function.address());
             }
-            groups.put(function.iommuGroup(), group);
+            Group made = new Group(function.iommuGroup(), group);
+            groups.put(made.number, made);
             fits = true;
+            return made;
         } finally {
             if (!fits) {
                 kernel.close(group);
             }
         }
-        return group;
     }
 
     private IovaSpace translate(PciAddress address) throws IOException {
@@ -226,38 +276,52 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
         return mapping;
     }
 
-    /** Takes a mapping back; what the kernel does not take back stays out of use. */
+    /** Takes a mapping back, and gives the memory back if it is ours. */
     private synchronized void unmap(Mapping mapping) {
         if (!mappings.remove(mapping)) {
             return;
         }
-        long bytes = mapping.segment.byteSize();
-        try (Arena local = Arena.ofConfined()) {
-            MemorySegment request = Structs.allocate(local, Abi.VfioIommuType1DmaUnmap.SIZE);
-            Structs.setLong(request, Abi.VfioIommuType1DmaUnmap.IOVA, mapping.iova);
-            Structs.setLong(request, Abi.VfioIommuType1DmaUnmap.LENGTH, bytes);
-            kernel.ioctl(fd, Abi.Constants.IOMMU_UNMAP_DMA, request);
-            space().free(mapping.iova, bytes);
-        } catch (LinuxException e) {
-            LOGGER.log(
-                    System.Logger.Level.WARNING,
-                    "memory at 0x%x stays mapped: %s".formatted(mapping.iova, e.getMessage()));
+        if (!closed) {
+            unmap(mapping.iova, mapping.segment.byteSize());
         }
         if (mapping.pages != null) {
             mapping.pages.close();
         }
     }
 
+    /** What the kernel does not take back stays out of use. */
+    private void unmap(long iova, long bytes) {
+        try (Arena local = Arena.ofConfined()) {
+            MemorySegment request = Structs.allocate(local, Abi.VfioIommuType1DmaUnmap.SIZE);
+            Structs.setLong(request, Abi.VfioIommuType1DmaUnmap.IOVA, iova);
+            Structs.setLong(request, Abi.VfioIommuType1DmaUnmap.LENGTH, bytes);
+            kernel.ioctl(fd, Abi.Constants.IOMMU_UNMAP_DMA, request);
+            space().free(iova, bytes);
+        } catch (LinuxException e) {
+            LOGGER.log(System.Logger.Level.WARNING, "memory at 0x%x stays mapped: %s".formatted(iova, e.getMessage()));
+        }
+    }
+
+    /** Closes it if it has no function. */
+    synchronized void closeIfUnused() {
+        if (groups.isEmpty()) {
+            close();
+        }
+    }
+
+    /** Whether it is over; then another container can be opened. */
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
     @Override
     public synchronized void close() {
-        if (closed) {
-            return;
+        for (Group group : List.copyOf(groups.values())) {
+            List.copyOf(group.opened).forEach(VfioDevice::close); // from now on none of them touches memory
+            leave(group);
         }
-        closed = true;
-        opened.forEach(VfioDevice::close); // from now on none of them touches memory
+        end();
         List.copyOf(mappings).forEach(Mapping::close);
-        groups.values().forEach(kernel::close);
-        kernel.close(fd);
     }
 
     /** Memory of our own. */

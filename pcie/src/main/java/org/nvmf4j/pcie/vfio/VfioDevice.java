@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.linux.EventCounter;
 import org.nvmf4j.linux.LinuxException;
@@ -38,6 +39,7 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     private final Kernel kernel;
     private final int fd;
     private final PciAddress address;
+    private final Consumer<VfioDevice> whenClosed;
     private final int flags;
     private final List<Region> bars = new ArrayList<>();
     private final Region config;
@@ -49,10 +51,13 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     private volatile boolean removalRequested;
     private boolean closed;
 
-    private VfioDevice(Kernel kernel, int fd, PciAddress address, EventCounter requests) throws IOException {
+    private VfioDevice(
+            Kernel kernel, int fd, PciAddress address, Consumer<VfioDevice> whenClosed, EventCounter requests)
+            throws IOException {
         this.kernel = kernel;
         this.fd = fd;
         this.address = address;
+        this.whenClosed = whenClosed;
         this.requests = requests;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment info = Structs.allocate(arena, Abi.VfioDeviceInfo.NUM_IRQS + Integer.BYTES);
@@ -78,13 +83,15 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
      * A device.
      *
      * @param fd becomes the device's, and is closed if there is none
+     * @param whenClosed hears that it has been closed
      */
-    static VfioDevice of(Kernel kernel, int fd, PciAddress address) throws IOException {
+    static VfioDevice of(Kernel kernel, int fd, PciAddress address, Consumer<VfioDevice> whenClosed)
+            throws IOException {
         EventCounter requests = null;
         boolean fits = false;
         try {
             requests = new EventCounter();
-            VfioDevice device = new VfioDevice(kernel, fd, address, requests);
+            VfioDevice device = new VfioDevice(kernel, fd, address, whenClosed, requests);
             fits = true;
             return device;
         } finally {
@@ -313,9 +320,16 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     }
 
     @Override
-    public synchronized void close() {
+    public void close() {
+        if (letGo()) {
+            whenClosed.accept(this);
+        }
+    }
+
+    /** False if that has been done. */
+    private synchronized boolean letGo() {
         if (closed) {
-            return;
+            return false;
         }
         if (interrupts != null) {
             release(interrupts);
@@ -328,6 +342,7 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
         closed = true;
         requests.close();
         kernel.close(fd);
+        return true;
     }
 
     synchronized boolean isClosed() {

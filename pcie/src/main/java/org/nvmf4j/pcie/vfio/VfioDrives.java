@@ -15,8 +15,8 @@ import org.nvmf4j.pcie.nvme.NvmeRegisters;
 import org.nvmf4j.pcie.nvme.Pace;
 
 /**
- * Takes drives through VFIO. All share one container, from the first that is open to the last, since two may be in one IOMMU group. The
- * memory buffers that they have are offered as peer memory. Thread-safe.
+ * Takes drives through VFIO. All share one container, from the first that is open to the last that is not given back, since two may be in
+ * one IOMMU group. The memory buffers that they have are offered as peer memory. Thread-safe.
  */
 public final class VfioDrives implements NvmeDrives.Opener {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
@@ -29,7 +29,6 @@ public final class VfioDrives implements NvmeDrives.Opener {
     private final Consumer<CmbPeerMemory> offer;
     private final Containers containers;
     private @Nullable VfioContainer container;
-    private int open;
 
     /**
      * Holds nothing yet.
@@ -48,11 +47,10 @@ public final class VfioDrives implements NvmeDrives.Opener {
     @Override
     public synchronized NvmeHardware open(PciAddress address) throws IOException {
         VfioContainer shared = container;
-        if (shared == null) {
+        if (shared == null || shared.isClosed()) {
             shared = containers.open();
             container = shared;
         }
-        open++;
         VfioDevice device = null;
         boolean fits = false;
         try {
@@ -65,18 +63,14 @@ public final class VfioDrives implements NvmeDrives.Opener {
                 if (device != null) {
                     device.close();
                 }
-                closed();
+                shared.closeIfUnused();
             }
         }
     }
 
-    private synchronized void closed() {
-        open--;
-        VfioContainer shared = container;
-        if (open == 0 && shared != null) {
-            container = null;
-            shared.close();
-        }
+    /** So that nobody takes a container that ends just then. */
+    private synchronized void close(VfioDevice device) {
+        device.close();
     }
 
     private final class Drive implements NvmeHardware, Pace {
@@ -152,7 +146,7 @@ public final class VfioDrives implements NvmeDrives.Opener {
                 offered = null;
             }
             registers.close();
-            device.close();
+            VfioDrives.this.close(device);
         }
 
         @Override
@@ -160,7 +154,6 @@ public final class VfioDrives implements NvmeDrives.Opener {
             if (!closed) {
                 closed = true;
                 giveBack();
-                VfioDrives.this.closed();
             }
         }
 

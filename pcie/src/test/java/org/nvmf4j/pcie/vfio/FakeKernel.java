@@ -15,7 +15,7 @@ import org.nvmf4j.linux.LinuxException;
 import org.nvmf4j.linux.SystemErrors;
 
 /**
- * A kernel with VFIO, one container and functions of one BAR each, which is memory, at bus address 0xfebf0000. Does what Linux does as far
+ * A kernel with VFIO, and functions of one BAR each, which is memory, at bus address 0xfebf0000. Does what Linux does as far
  * as a user of VFIO can tell, refuses what it is told to, and takes a wrong order for an error of the test.
  */
 final class FakeKernel implements Kernel {
@@ -27,20 +27,22 @@ final class FakeKernel implements Kernel {
 
     /** What is behind a descriptor: the container, a group, or a function by its address. */
     private sealed interface File {
-        record Container() implements File {}
+        final class Container implements File {
+            final TreeMap<Long, Long> mappings = new TreeMap<>();
+            boolean iommuSet;
+        }
 
         record Group(String name) implements File {}
 
-        record Device(String address, MemorySegment config, MemorySegment bar, Map<Integer, List<Integer>> eventFds)
+        record Device(Group group, MemorySegment config, MemorySegment bar, Map<Integer, List<Integer>> eventFds)
                 implements File {}
     }
 
     private final Map<Integer, File> files = new HashMap<>();
-    private final TreeMap<Long, Long> mappings = new TreeMap<>();
+    private final Map<File.Group, File.Container> attached = new HashMap<>();
     private final Map<String, Integer> errors = new HashMap<>();
     private final MemorySegment registers = Arena.ofAuto().allocate(BAR_BYTES, 4096);
     private int nextFd = 100;
-    private boolean iommuSet;
     private boolean beingReset;
 
     /** Ranges that the IOMMU translates, ends inclusive; empty if it does not say. */
@@ -81,7 +83,10 @@ final class FakeKernel implements Kernel {
     }
 
     int mappings() {
-        return mappings.size();
+        return attached.values().stream()
+                .distinct()
+                .mapToInt(container -> container.mappings.size())
+                .sum();
     }
 
     /** The descriptors that count a function's interrupts of an index. */
@@ -114,7 +119,7 @@ final class FakeKernel implements Kernel {
     private File file(int fd) throws LinuxException {
         File file = files.get(fd);
         if (file == null) {
-            throw new LinuxException("ioctl", SystemErrors.EBADF);
+            throw new AssertionError("descriptor " + fd + " is closed");
         }
         return file;
     }
@@ -131,10 +136,11 @@ final class FakeKernel implements Kernel {
                 return errors.containsKey("no type 1") ? 0 : 1;
             }
             case Abi.Constants.SET_IOMMU -> {
-                if (groups() == 0 || iommuSet) {
+                File.Container container = (File.Container) file;
+                if (!attached.containsValue(container) || container.iommuSet) {
                     throw new LinuxException("ioctl", SystemErrors.EINVAL);
                 }
-                iommuSet = true;
+                container.iommuSet = true;
             }
             case Abi.Constants.DEVICE_RESET -> {
                 resets++;
@@ -145,10 +151,6 @@ final class FakeKernel implements Kernel {
         return 0;
     }
 
-    private long groups() {
-        return files.values().stream().filter(File.Group.class::isInstance).count();
-    }
-
     @Override
     public int ioctl(int fd, int request, MemorySegment argument) throws LinuxException {
         check(String.format("0x%x", request));
@@ -156,19 +158,19 @@ final class FakeKernel implements Kernel {
         switch (request) {
             case Abi.Constants.GROUP_GET_STATUS -> Structs.setInt(argument, 4, viable ? 1 : 0);
             case Abi.Constants.GROUP_SET_CONTAINER -> {
-                if (!(files.get(argument.get(ValueLayout.JAVA_INT, 0)) instanceof File.Container)) {
-                    throw new LinuxException("ioctl", SystemErrors.EBADF);
-                }
+                attached.put((File.Group) file, (File.Container) file(argument.get(ValueLayout.JAVA_INT, 0)));
             }
             case Abi.Constants.GROUP_GET_DEVICE_FD -> {
-                return add(device(argument.getString(0)));
+                return add(device((File.Group) file));
             }
             case Abi.Constants.IOMMU_GET_INFO -> iommuInfo(argument);
-            case Abi.Constants.IOMMU_MAP_DMA -> mapDma(argument);
+            case Abi.Constants.IOMMU_MAP_DMA -> mapDma((File.Container) file, argument);
             case Abi.Constants.IOMMU_UNMAP_DMA -> {
-                if (!iommuSet
+                File.Container container = (File.Container) file;
+                if (!container.iommuSet
                         || !Objects.equals(
-                                mappings.remove(Structs.getLong(argument, 8)), Structs.getLong(argument, 16))) {
+                                container.mappings.remove(Structs.getLong(argument, 8)),
+                                Structs.getLong(argument, 16))) {
                     throw new LinuxException("ioctl", SystemErrors.EINVAL);
                 }
             }
@@ -187,11 +189,11 @@ final class FakeKernel implements Kernel {
         return 0;
     }
 
-    private File.Device device(String address) {
+    private File.Device device(File.Group group) {
         MemorySegment config = Arena.ofAuto().allocate(256);
         Structs.setInt(config, 0x10, (int) BAR_ADDRESS | 4);
         config.set(ValueLayout.JAVA_SHORT_UNALIGNED, 4, (short) 0x0103);
-        return new File.Device(address, config, registers, new HashMap<>());
+        return new File.Device(group, config, registers, new HashMap<>());
     }
 
     private void iommuInfo(MemorySegment info) {
@@ -210,22 +212,22 @@ final class FakeKernel implements Kernel {
         Structs.setInt(info, 0, size);
     }
 
-    private void mapDma(MemorySegment request) throws LinuxException {
+    private void mapDma(File.Container container, MemorySegment request) throws LinuxException {
         long vaddr = Structs.getLong(request, 8);
         long iova = Structs.getLong(request, 16);
         long size = Structs.getLong(request, 24);
-        Map.Entry<Long, Long> below = mappings.lowerEntry(iova + size);
+        Map.Entry<Long, Long> below = container.mappings.lowerEntry(iova + size);
         boolean translated = ranges.length == 0;
         for (long[] range : ranges) {
             translated |= range[0] <= iova && iova + size - 1 <= range[1];
         }
-        if (!iommuSet || ((vaddr | iova | size) & 4095) != 0 || size == 0 || !translated) {
+        if (!container.iommuSet || ((vaddr | iova | size) & 4095) != 0 || size == 0 || !translated) {
             throw new LinuxException("ioctl", SystemErrors.EINVAL);
         }
         if (below != null && below.getKey() + below.getValue() > iova) {
             throw new AssertionError("two mappings overlap");
         }
-        mappings.put(iova, size);
+        container.mappings.put(iova, size);
     }
 
     private static void regionInfo(MemorySegment info) {
@@ -283,14 +285,19 @@ final class FakeKernel implements Kernel {
         switch (file) {
             case null -> throw new AssertionError("descriptor " + fd + " is closed twice");
             case File.Device device -> closedAsMaster |= isMaster(device);
-            case File.Group _ -> {
-                if (files.values().stream().anyMatch(File.Device.class::isInstance) || !mappings.isEmpty()) {
-                    throw new AssertionError("a group is closed before its functions and its memory");
+            case File.Group group -> {
+                if (files.values().stream()
+                        .anyMatch(other -> other instanceof File.Device device && device.group.equals(group))) {
+                    throw new AssertionError("a group is closed before its functions");
                 }
-                iommuSet &= groups() > 0;
+                File.Container container = attached.remove(group);
+                if (container != null && !attached.containsValue(container)) {
+                    container.iommuSet = false;
+                    container.mappings.clear();
+                }
             }
-            case File.Container _ -> {
-                if (groups() > 0) {
+            case File.Container container -> {
+                if (attached.containsValue(container)) {
                     throw new AssertionError("the container is closed before its groups");
                 }
             }
