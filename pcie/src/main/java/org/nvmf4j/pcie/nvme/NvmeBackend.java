@@ -76,6 +76,9 @@ final class NvmeBackend implements Backend {
 
     @Override
     public BackendLane openLane(Runnable wakeUp) throws IOException {
+        if (drive.controller().isUnusable()) {
+            return new GoneLane();
+        }
         NvmeLane lane = NvmeLane.open(drive, namespace, wakeUp);
         drive.lookSoon();
         return lane;

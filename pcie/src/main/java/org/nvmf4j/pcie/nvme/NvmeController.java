@@ -530,8 +530,8 @@ public final class NvmeController implements AutoCloseable {
         }
     }
 
-    /** Ends everything, now and later; the controller has been stopped, cut off or removed. */
-    private void giveUp() {
+    /** Ends everything, now and later; a controller that runs is cut off. */
+    void giveUp() {
         if (!unusable) {
             unusable = true;
             if (enabled) {
@@ -548,11 +548,6 @@ public final class NvmeController implements AutoCloseable {
 
     private void remove() {
         removed = true;
-        giveUp();
-    }
-
-    /** Cuts the controller off, and has everything end for good. */
-    void abandon() {
         giveUp();
     }
 

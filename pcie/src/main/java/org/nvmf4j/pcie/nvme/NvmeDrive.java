@@ -33,7 +33,7 @@ final class NvmeDrive {
     private final ReentrantLock admin = new ReentrantLock();
 
     private volatile @Nullable Thread control;
-    private boolean givenBack;
+    private volatile boolean givenBack;
     private volatile boolean closing;
     private boolean closed;
 
@@ -168,7 +168,13 @@ final class NvmeDrive {
     void lookAfter() {
         admin.lock();
         try {
-            if (!givenBack && hardware.isWanted()) {
+            if (hardware.isWanted() && !controller.isUnusable()) {
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        "drive " + address + " is unplugged or unbound: its namespaces cannot be used any more");
+                controller.giveUp();
+            }
+            if (controller.isUnusable()) {
                 giveBack();
             }
             controller.lookAfter();
@@ -176,7 +182,7 @@ final class NvmeDrive {
             LOG.log(System.Logger.Level.ERROR, "drive " + address + " cannot be used any more: " + e.getMessage());
         } catch (RuntimeException e) {
             LOG.log(System.Logger.Level.ERROR, "unexpected failure of drive " + address, e);
-            controller.abandon();
+            controller.giveUp();
         } finally {
             admin.unlock();
         }
@@ -184,16 +190,15 @@ final class NvmeDrive {
 
     /** Requests end for good; the function goes back when no lane touches it any more. */
     private void giveBack() {
-        if (!controller.isUnusable()) {
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "drive " + address + " is unplugged or unbound: its namespaces cannot be used any more");
-            controller.abandon();
-        }
-        if (controller.isQuiet()) {
-            givenBack = true;
+        if (!givenBack && controller.isQuiet()) {
             hardware.giveBack();
+            givenBack = true;
         }
+    }
+
+    /** Whether the drive could not be used any more, and the function is others' to have. */
+    boolean isGivenBack() {
+        return givenBack;
     }
 
     /** A lane has opened or closed a queue: the control thread looks at once. */

@@ -7,7 +7,10 @@ import org.nvmf4j.pcie.PciAddress;
 import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.target.spi.DriveOpener;
 
-/** The drives that a process has for itself, each from the first backend of one of its namespaces to the last. Thread-safe. */
+/**
+ * The drives that a process has for itself, each from the first backend of one of its namespaces to the last, or until it goes: one that
+ * comes back at its address is another drive, whatever is left of the first. Thread-safe.
+ */
 public final class NvmeDrives implements DriveOpener {
     /** Takes a function for this process. */
     public interface Opener {
@@ -41,7 +44,7 @@ public final class NvmeDrives implements DriveOpener {
     public synchronized Backend open(String pciAddress, int nsid) throws IOException {
         PciAddress address = PciAddress.parse(pciAddress);
         NvmeDrive drive = drives.get(address);
-        if (drive != null) {
+        if (drive != null && !drive.isGivenBack()) {
             return drive.open(nsid);
         }
         drive = NvmeDrive.start(address, opener.open(address), this::closed);

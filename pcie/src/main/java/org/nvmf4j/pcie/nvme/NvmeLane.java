@@ -127,6 +127,9 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         if (block != null && drive.hardware().isOwnMemory(block)) {
             return new Mapping(block.busAddress().orElseThrow(), null);
         }
+        if (io.isUnusable()) {
+            return new Mapping(Mapping.NONE, null);
+        }
         try {
             DmaMemory mapped = drive.hardware().dma().map(memory);
             return new Mapping(mapped.busAddress(), mapped);

@@ -10,6 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -327,6 +329,29 @@ class NvmeBackendTest {
         LaneRequest late = new LaneRequest(memory, 0);
         late.start(part, mapping, BackendOperation.READ, 0, 4096, false);
         assertThat(late.status()).isEqualTo(BackendStatus.DEVICE_STATUS);
+    }
+
+    @Test
+    void aDriveInThePlaceOfOneThatHasGoneIsAnother() throws IOException {
+        SimulatedNvme second = new SimulatedNvme(2);
+        Iterator<SimulatedNvme> there = List.of(device, second).iterator();
+        NvmeDrives drives = new NvmeDrives(address -> there.next(), false);
+        NvmeBackend first = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1);
+        backend = first;
+        device.removed = true;
+        while (!first.drive().isGivenBack()) {
+            pass();
+        }
+        device.refusesToMap = true;
+        lane = first.openLane(() -> {});
+        mapping = lane.map(memory, null);
+        assertThat(run(BackendOperation.READ, 0, 0, 4096, false)).isEqualTo(BackendStatus.DEVICE_STATUS);
+        NvmeBackend other = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1);
+        assertThat(other.drive()).isNotSameAs(first.drive());
+        assertThatThrownBy(() -> drives.open(SimulatedDrives.ADDRESS, 1)).hasMessageContaining("is exported already");
+        other.close();
+        assertThat(second.openings).isZero();
+        assertThat(second.allocations()).isZero();
     }
 
     // What it says of itself.
