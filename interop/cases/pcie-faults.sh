@@ -104,7 +104,7 @@ case_pcie_faults() {
     check "the kernel's host writes to both" eval 'switch_connects && fio_begins 1 2'
     check "a drive reports an event" eval "drive_warns 1 && target_says 'drive $SWITCH_CMB reports:' && drive_warns 0"
     # not of the first: what is in a memory buffer meanwhile is lost
-    check "somebody else resets the function of a drive" eval "resets_function $SWITCH_PLAIN && target_says 'was reset by somebody else' && moves 1 2"
+    check "somebody else resets the function of a drive" eval "resets_function $SWITCH_PLAIN && target_says 'was reset or turned off by somebody else' && moves 1 2"
     check "the host resets its controller" eval "guest 'nvme reset /dev/nvme0' && moves 1 2"
     check "our host is at work too" our_host_under_io
     check "kill -9 of the target" kills_target

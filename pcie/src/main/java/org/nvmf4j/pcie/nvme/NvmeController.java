@@ -183,12 +183,13 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException("the controller reports a fatal error (CSTS.CFS)");
         }
         if (!ControllerProperties.ready(csts)) {
-            throw new NvmeDeviceException("the controller was reset by somebody else (CSTS.RDY is 0)");
+            throw new NvmeDeviceException("the controller was reset or turned off by somebody else (CSTS.RDY is 0)");
         }
     }
 
     /** The controller stops, by itself or cut off from the bus: when this returns or throws it touches no memory. */
     private void disable() throws NvmeDeviceException {
+        registers.answer();
         registers.write32(ControllerProperties.CC, 0);
         try {
             awaitStatus("stop", csts -> !ControllerProperties.ready(csts));

@@ -22,16 +22,22 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
     private static final System.Logger LOGGER = System.getLogger("org.nvmf4j.pcie");
     private static final int BARS = 6;
 
-    private static final int VENDOR_ID = 0x00;
-    private static final int NOBODYS_ID = 0xffff;
     private static final int COMMAND = 0x04;
     private static final int COMMAND_MEMORY = 1 << 1;
     private static final int COMMAND_BUS_MASTER = 1 << 2;
+    private static final int NOBODYS_COMMAND = 0xffff;
     private static final int FIRST_BAR = 0x10;
     private static final int BAR_IS_IO = 1;
     private static final int BAR_TYPE = 3 << 1;
     private static final int BAR_TYPE_64 = 2 << 1;
     private static final long BAR_ADDRESS = ~0xfL;
+
+    /** Whether a function answers at its BARs, or why it does not. */
+    enum State {
+        ANSWERS,
+        TURNED_OFF,
+        GONE
+    }
 
     /** A part of the device's file. */
     private record Region(int flags, long sizeBytes, long offset) {}
@@ -217,18 +223,28 @@ public final class VfioDevice implements NvmeBars, AutoCloseable {
         }
     }
 
-    /** Lets the function read and write memory by itself, and answer at its BARs; or keeps it from memory. */
+    /** Lets the function read and write memory by itself, or keeps it from that. */
     void busMaster(boolean allowed) throws IOException {
         int command = readConfig(COMMAND, Short.BYTES);
-        writeConfig16(COMMAND, allowed ? command | COMMAND_MEMORY | COMMAND_BUS_MASTER : command & ~COMMAND_BUS_MASTER);
+        writeConfig16(COMMAND, allowed ? command | COMMAND_BUS_MASTER : command & ~COMMAND_BUS_MASTER);
     }
 
-    /** Whether the function answers. One that somebody else resets does not, and the kernel has this wait until it does. */
-    boolean answers() {
+    /** Has the function answer at its BARs. */
+    void decodeMemory() throws IOException {
+        writeConfig16(COMMAND, readConfig(COMMAND, Short.BYTES) | COMMAND_MEMORY);
+    }
+
+    /** While somebody else resets the function, the kernel has this wait. */
+    State state() {
         try {
-            return readConfig(VENDOR_ID, Short.BYTES) != NOBODYS_ID;
+            // Not the vendor's ID: VFIO knows that of one that has gone, too.
+            int command = readConfig(COMMAND, Short.BYTES);
+            if (command == NOBODYS_COMMAND) {
+                return State.GONE;
+            }
+            return (command & COMMAND_MEMORY) == 0 ? State.TURNED_OFF : State.ANSWERS;
         } catch (IOException e) {
-            return false;
+            return State.GONE;
         }
     }
 

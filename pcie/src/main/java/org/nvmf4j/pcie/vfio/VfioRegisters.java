@@ -42,7 +42,14 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
         }
         try {
             int value = load32(offset);
-            return value == -1 && device.answers() ? load32(offset) : value;
+            if (value != -1) {
+                return value;
+            }
+            return switch (device.state()) {
+                case ANSWERS -> load32(offset);
+                case TURNED_OFF -> 0;
+                case GONE -> -1;
+            };
         } catch (InternalError e) {
             gone = true;
             return -1;
@@ -56,7 +63,14 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
         }
         try {
             long value = load64(offset);
-            return value == -1 && device.answers() ? load64(offset) : value;
+            if (value != -1) {
+                return value;
+            }
+            return switch (device.state()) {
+                case ANSWERS -> load64(offset);
+                case TURNED_OFF -> 0;
+                case GONE -> -1;
+            };
         } catch (InternalError e) {
             gone = true;
             return -1;
@@ -115,6 +129,15 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
      */
     private static void awaitFault() {
         boolean _ = Thread.holdsLock(NOBODYS_LOCK);
+    }
+
+    @Override
+    public void answer() {
+        try {
+            device.decodeMemory();
+        } catch (IOException e) {
+            gone = true;
+        }
     }
 
     @Override

@@ -297,6 +297,24 @@ class NvmeControllerTest {
     }
 
     @Test
+    void startsAControllerAgainThatSomebodyElseHasTurnedOff() throws IOException {
+        try (NvmeController controller = start();
+                DmaMemory memory = device.allocate(4096)) {
+            Client client = new Client(device, controller);
+            int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
+            long before = device.nanoTime();
+            device.turnOff();
+            assertThat(client.await(slot)).isEqualTo(NvmeController.ENDED_BY_RESET);
+            assertThat(device.nanoTime() - before).as("not by a timeout").isLessThan(SECOND);
+            client.awaitRunning();
+            assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
+                    .isZero();
+            assertThat(controller.resets()).isOne();
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    @Test
     void startsAControllerAgainThatIsResetBeforeAnAdminCommand() throws IOException {
         List<Integer> heard = new ArrayList<>();
         try (NvmeController controller = start()) {

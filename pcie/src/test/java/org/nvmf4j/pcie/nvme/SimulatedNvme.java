@@ -75,6 +75,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private long acq;
     private boolean busMaster;
     private boolean wasReset;
+    private boolean off;
     private int reported;
 
     /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
@@ -247,6 +248,17 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         return entry.getValue().asSlice(address - entry.getKey(), length);
     }
 
+    /** Somebody has it answer no more, neither at its registers nor as a bus master. */
+    synchronized void turnOff() {
+        off = true;
+        busMaster = false;
+    }
+
+    @Override
+    public synchronized void answer() {
+        off = false;
+    }
+
     @Override
     public synchronized void busMaster(boolean allowed) {
         busMaster = allowed;
@@ -256,8 +268,8 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     @Override
     public synchronized int read32(int offset) {
-        if (removed) {
-            return -1;
+        if (removed || off) {
+            return removed ? -1 : 0;
         }
         return switch (offset) {
             case ControllerProperties.CC -> cc;
@@ -271,8 +283,8 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     @Override
     public synchronized long read64(int offset) {
-        if (removed) {
-            return -1;
+        if (removed || off) {
+            return removed ? -1 : 0;
         }
         if (offset != ControllerProperties.CAP) {
             throw new AssertionError("a wide read of " + ControllerProperties.name(offset));
@@ -282,6 +294,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     @Override
     public synchronized void write64(int offset, long value) {
+        if (off) {
+            return;
+        }
         if (offset == ControllerProperties.ASQ) {
             asq = value;
         } else if (offset == ControllerProperties.ACQ) {
@@ -295,7 +310,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     @Override
     public synchronized void write32(int offset, int value) {
-        if (removed) {
+        if (removed || off) {
             return;
         }
         if (offset >= ControllerProperties.DOORBELLS) {
@@ -343,15 +358,17 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     /** A little of what there is to do. */
     synchronized void work() {
-        if (removed || !busMaster) {
+        if (removed) {
+            return;
+        }
+        if (!ControllerProperties.enabled(cc) && !stuck && random.nextInt(4) == 0) {
+            stop();
+        }
+        if (!busMaster) {
             return;
         }
         if (!ControllerProperties.enabled(cc)) {
-            if (stuck || random.nextInt(4) != 0) {
-                execute(); // it takes its time to stop
-            } else {
-                stop();
-            }
+            execute(); // it takes its time to stop
             return;
         }
         if (ControllerProperties.shn(cc) != ControllerProperties.SHN_NONE) {

@@ -72,6 +72,14 @@ final class FakeKernel implements Kernel {
         return registers;
     }
 
+    /** Somebody else has the function, of which there is one, answer at its BAR no more, which reads as all ones then. */
+    void turnOff() {
+        registers.fill((byte) -1);
+        files.values().stream()
+                .filter(File.Device.class::isInstance)
+                .forEach(device -> ((File.Device) device).config.set(ValueLayout.JAVA_SHORT_UNALIGNED, 4, (short) 0));
+    }
+
     /** Somebody else resets the function: its registers read as all ones until a read of its configuration space, which waits. */
     void resetByOthers() {
         registers.fill((byte) -1);
@@ -265,7 +273,16 @@ final class FakeKernel implements Kernel {
     @Override
     public void write(int fd, long offset, MemorySegment from) throws IOException {
         check("pwrite");
+        File.Device device = (File.Device) file(fd);
+        boolean answered = answers(device);
         config(fd, offset, from.byteSize()).copyFrom(from);
+        if (!answered && answers(device)) {
+            registers.fill((byte) 0);
+        }
+    }
+
+    private static boolean answers(File.Device device) {
+        return (device.config.get(ValueLayout.JAVA_BYTE, 4) & 2) != 0;
     }
 
     private static boolean isMaster(File.Device device) {

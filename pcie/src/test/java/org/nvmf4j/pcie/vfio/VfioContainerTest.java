@@ -181,6 +181,23 @@ class VfioContainerTest {
     }
 
     @Test
+    void aFunctionThatSomebodyElseTurnsOffHasNotGone() throws IOException {
+        try (VfioContainer container = container();
+                VfioDevice device = container.open(DRIVE);
+                VfioRegisters registers = device.registers()) {
+            kernel.turnOff();
+            assertThat(registers.read32(0)).isZero();
+            assertThat(registers.read64(0)).isZero();
+            registers.answer();
+            registers.write32(0, 7);
+            assertThat(registers.read32(0)).isEqualTo(7);
+            kernel.refuse("pwrite", SystemErrors.EIO);
+            registers.answer();
+            assertThat(registers.read32(0)).as("a function that was pulled out").isEqualTo(-1);
+        }
+    }
+
+    @Test
     void interruptsAreCountedByVector() throws IOException {
         try (VfioContainer container = container();
                 VfioDevice device = container.open(DRIVE)) {
