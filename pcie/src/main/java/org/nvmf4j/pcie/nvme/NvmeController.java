@@ -1,7 +1,6 @@
 package org.nvmf4j.pcie.nvme;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -16,14 +15,10 @@ import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.Feature;
 import org.nvmf4j.nvme.FeaturesCommand;
-import org.nvmf4j.nvme.GetLogPageCommand;
-import org.nvmf4j.nvme.IdentifyCommand;
 import org.nvmf4j.nvme.IdentifyController;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.NamespaceList;
 import org.nvmf4j.nvme.NvmeStatus;
-import org.nvmf4j.nvme.NvmeStatusException;
-import org.nvmf4j.nvme.SubmissionQueueEntry;
 
 /**
  * A controller from reset to shutdown: its admin queue, its I/O queues, and what is done when it does not answer (NVMe Base 2.0, sections
@@ -40,24 +35,19 @@ public final class NvmeController implements AutoCloseable {
     public static final int ENDED_FOR_GOOD = NvmeStatus.INTERNAL_ERROR | NvmeStatus.DNR;
 
     private static final System.Logger LOG = System.getLogger(NvmeController.class.getName());
-    private static final int ADMIN_ENTRIES = 32;
     private static final int MAX_IO_QUEUES = 64;
-    private static final long ADMIN_TIMEOUT_NANOS = 10_000_000_000L;
     private static final long ABORT_TIMEOUT_NANOS = 2_000_000_000L;
     /** How long lanes may take to stop before the controller is stopped under them. */
     private static final long LANES_TIMEOUT_NANOS = 1_000_000_000L;
 
-    private static final int NO_EVENT = -1;
     private static final int GONE = 0xffff_ffff;
-    private static final NvmeQueue.Handler IGNORED = (slot, status, result) -> {};
 
     private final NvmeRegisters registers;
     private final DmaAllocator dma;
     private final Pace pace;
     private final @Nullable NvmeCmb memoryBuffer;
     private final long cap;
-    private final NvmeQueue admin;
-    private final DmaMemory page;
+    private final NvmeAdminQueue admin;
     private final List<NvmeIoQueue> ioQueues = new CopyOnWriteArrayList<>();
     /** Identifiers of I/O queues that there are; guards itself. */
     private final BitSet qids = new BitSet();
@@ -69,11 +59,6 @@ public final class NvmeController implements AutoCloseable {
     private volatile int sglAlignmentBytes;
 
     private volatile boolean unusable;
-    private int eventSlot = -1;
-    private int event = NO_EVENT;
-    private int awaited = -1;
-    private int awaitedStatus;
-    private int awaitedResult;
     private boolean removed;
     private boolean enabled;
     private long resets;
@@ -93,13 +78,7 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException(
                     String.format("a controller with CAP 0x%x has no NVM command set or no pages of 4 KiB", cap));
         }
-        admin = new NvmeQueue(registers, cap, dma, 0, ADMIN_ENTRIES, false);
-        try {
-            page = dma.allocate(NvmeQueue.PAGE_BYTES);
-        } catch (IOException e) {
-            admin.close();
-            throw e;
-        }
+        admin = new NvmeAdminQueue(registers, cap, dma, pace, this::checkRunning);
     }
 
     /**
@@ -126,22 +105,21 @@ public final class NvmeController implements AutoCloseable {
             memoryBuffer.enable();
         }
         admin.clear();
-        eventSlot = -1;
-        event = NO_EVENT;
         registers.busMaster(true);
-        registers.write32(ControllerProperties.AQA, ControllerProperties.aqa(ADMIN_ENTRIES, ADMIN_ENTRIES));
-        registers.write64(ControllerProperties.ASQ, admin.submissionsAddress());
-        registers.write64(ControllerProperties.ACQ, admin.completionsAddress());
+        registers.write32(
+                ControllerProperties.AQA, ControllerProperties.aqa(NvmeAdminQueue.ENTRIES, NvmeAdminQueue.ENTRIES));
+        registers.write64(ControllerProperties.ASQ, admin.queue().submissionsAddress());
+        registers.write64(ControllerProperties.ACQ, admin.queue().completionsAddress());
         enabled = true;
         registers.write32(
                 ControllerProperties.CC,
                 ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NONE));
         awaitStatus("be ready", csts -> ControllerProperties.ready(csts));
-        identify = IdentifyController.parse(identify(0, Cns.CONTROLLER), 0);
+        identify = IdentifyController.parse(admin.identify(0, Cns.CONTROLLER), 0);
         sglAlignmentBytes = identify.sglAlignmentBytes();
         maxQueues = grantedQueues();
         chooseEvents();
-        requestEvents();
+        admin.requestEvent();
     }
 
     private void awaitStatus(String what, IntPredicate isSo) throws NvmeDeviceException {
@@ -210,11 +188,11 @@ public final class NvmeController implements AutoCloseable {
 
     /** The active namespaces. */
     public int[] namespaceIds() throws IOException {
-        return NamespaceList.parse(identify(0, Cns.ACTIVE_NAMESPACE_LIST), 0);
+        return NamespaceList.parse(admin.identify(0, Cns.ACTIVE_NAMESPACE_LIST), 0);
     }
 
     public IdentifyNamespace namespace(int nsid) throws IOException {
-        return IdentifyNamespace.parse(identify(nsid, Cns.NAMESPACE), 0);
+        return IdentifyNamespace.parse(admin.identify(nsid, Cns.NAMESPACE), 0);
     }
 
     /** The most that one command moves, by MDTS, and by what a PRP list names where there are no SGLs. */
@@ -233,116 +211,28 @@ public final class NvmeController implements AutoCloseable {
         return sglAlignmentBytes > 0;
     }
 
-    private MemorySegment identify(int nsid, int cns) throws IOException {
-        page.segment().fill((byte) 0);
-        execute("Identify", slot -> {
-            IdentifyCommand.write(admin.commands(), admin.commandAt(), slot, nsid, cns, Cns.CSI_NVM);
-            admin.data(slot, page.busAddress(), NvmeQueue.PAGE_BYTES);
-        });
-        return page.segment();
-    }
-
-    // Admin commands.
-
-    /** Executes an admin command, which the writer puts into its place for a slot, and waits for it; returns dword 0 of its completion. */
-    private int execute(String what, IntConsumer writer) throws IOException {
-        int status = tryExecute(what, ADMIN_TIMEOUT_NANOS, writer);
-        if (!NvmeStatus.isSuccess(status)) {
-            throw NvmeStatusException.of(what, status, awaitedResult);
-        }
-        return awaitedResult;
-    }
-
-    private int tryExecute(String what, long timeoutNanos, IntConsumer writer) throws NvmeDeviceException {
-        int slot = admin.take();
-        if (slot < 0) {
-            throw new NvmeDeviceException("no room for " + what + " in the admin queue");
-        }
-        writer.accept(slot);
-        long deadline = pace.nanoTime() + timeoutNanos;
-        admin.submit(slot, deadline);
-        awaited = slot;
-        admin.ring();
-        try {
-            while (awaited >= 0) {
-                if (admin.poll(this::adminEnded) > 0) {
-                    continue;
-                }
-                checkRunning();
-                if (pace.nanoTime() - deadline >= 0) {
-                    throw new NvmeDeviceException("the controller does not answer " + what + " within "
-                            + timeoutNanos / 1_000_000_000 + " s");
-                }
-                pace.pause();
-            }
-        } finally {
-            awaited = -1; // the slot may be another's after a reset
-        }
-        return awaitedStatus;
-    }
-
-    private void adminEnded(int slot, int status, int result) {
-        if (slot == awaited) {
-            awaited = -1;
-            awaitedStatus = status;
-            awaitedResult = result;
-        } else if (slot == eventSlot) {
-            eventSlot = -1;
-            if (NvmeStatus.isSuccess(status)) {
-                event = result;
-            }
-        }
-    }
+    // Events.
 
     /** Who hears of asynchronous events, in {@link #lookAfter}: dword 0 of their completions, see {@link AsyncEvent}. */
     public void onEvent(IntConsumer handler) {
         events = handler;
     }
 
-    /** Passes an event on, and has its like come again: that takes reading its log page. */
     private void takeEvent() throws NvmeDeviceException {
-        if (eventSlot >= 0) {
-            return;
+        int event = admin.takeEvent();
+        if (event != NvmeAdminQueue.NO_EVENT) {
+            events.accept(event);
+            admin.acknowledge(event);
         }
-        int taken = event;
-        event = NO_EVENT;
-        if (taken != NO_EVENT) {
-            events.accept(taken);
-            int _ = tryExecute("Get Log Page", ADMIN_TIMEOUT_NANOS, slot -> {
-                GetLogPageCommand.write(
-                        admin.commands(),
-                        admin.commandAt(),
-                        slot,
-                        SubmissionQueueEntry.NSID_ALL,
-                        AsyncEvent.logPage(taken),
-                        false,
-                        0,
-                        NvmeQueue.PAGE_BYTES);
-                admin.data(slot, page.busAddress(), NvmeQueue.PAGE_BYTES);
-            });
-        }
-        requestEvents();
+        admin.requestEvent();
     }
 
     /** Without this a controller may report nothing but errors. One that refuses is as good as it is. */
     private void chooseEvents() throws NvmeDeviceException {
         int notices = AsyncEvent.NOTICE_NAMESPACE_ATTRIBUTE | AsyncEvent.NOTICE_FIRMWARE_ACTIVATION;
         int wanted = AsyncEvent.CRITICAL_WARNINGS | (identify.oaes() & notices);
-        int _ = tryExecute(
-                "Set Features",
-                ADMIN_TIMEOUT_NANOS,
-                slot -> writeSet(slot, Feature.ASYNCHRONOUS_EVENT_CONFIGURATION, wanted));
-    }
-
-    private void requestEvents() {
-        int slot = admin.take();
-        if (slot >= 0) {
-            SubmissionQueueEntry.write(
-                    admin.commands(), admin.commandAt(), AdminOpcode.ASYNCHRONOUS_EVENT_REQUEST, slot, 0);
-            admin.submit(slot, Long.MAX_VALUE);
-            admin.ring();
-            eventSlot = slot;
-        }
+        int _ = admin.tryExecute(
+                "Set Features", slot -> writeSet(slot, Feature.ASYNCHRONOUS_EVENT_CONFIGURATION, wanted));
     }
 
     // I/O queues.
@@ -396,13 +286,13 @@ public final class NvmeController implements AutoCloseable {
 
     private int grantedQueues() throws IOException {
         int wanted = FeaturesCommand.numberOfQueues(MAX_IO_QUEUES, MAX_IO_QUEUES);
-        int result = execute("Set Features", slot -> writeSet(slot, Feature.NUMBER_OF_QUEUES, wanted));
+        int result = admin.execute("Set Features", slot -> writeSet(slot, Feature.NUMBER_OF_QUEUES, wanted));
         int granted = Math.min(FeaturesCommand.submissionQueues(result), FeaturesCommand.completionQueues(result));
         return Math.min(MAX_IO_QUEUES, granted);
     }
 
     private void writeSet(int slot, int feature, int value) {
-        FeaturesCommand.writeSet(admin.commands(), admin.commandAt(), slot, 0, feature, value);
+        FeaturesCommand.writeSet(admin.queue().commands(), admin.queue().commandAt(), slot, 0, feature, value);
     }
 
     /** Has the controller know the queues that lanes wait for, and forget those that they need no more. */
@@ -417,8 +307,8 @@ public final class NvmeController implements AutoCloseable {
     }
 
     private void create(NvmeIoQueue io) throws IOException {
-        execute("Create I/O Completion Queue", slot -> io.queue().writeCreateCompletions(admin, slot));
-        execute("Create I/O Submission Queue", slot -> io.queue().writeCreateSubmissions(admin, slot));
+        admin.execute("Create I/O Completion Queue", slot -> io.queue().writeCreateCompletions(admin.queue(), slot));
+        admin.execute("Create I/O Submission Queue", slot -> io.queue().writeCreateSubmissions(admin.queue(), slot));
         io.created = true;
         io.run();
     }
@@ -426,8 +316,8 @@ public final class NvmeController implements AutoCloseable {
     private void delete(NvmeIoQueue io) throws IOException {
         if (io.created) {
             io.created = false; // from here on, or from the reset that a failure brings
-            execute("Delete I/O Submission Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_SQ, slot, io.qid()));
-            execute("Delete I/O Completion Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_CQ, slot, io.qid()));
+            admin.execute("Delete I/O Submission Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_SQ, slot, io.qid()));
+            admin.execute("Delete I/O Completion Queue", slot -> writeDelete(AdminOpcode.DELETE_IO_CQ, slot, io.qid()));
         }
         ioQueues.remove(io);
         io.queue().close();
@@ -435,7 +325,7 @@ public final class NvmeController implements AutoCloseable {
     }
 
     private void writeDelete(int opcode, int slot, int qid) {
-        CreateQueueCommand.writeDelete(admin.commands(), admin.commandAt(), opcode, slot, qid);
+        CreateQueueCommand.writeDelete(admin.queue().commands(), admin.queue().commandAt(), opcode, slot, qid);
     }
 
     // What goes wrong.
@@ -453,7 +343,7 @@ public final class NvmeController implements AutoCloseable {
         }
         String trouble;
         try {
-            int _ = admin.poll(this::adminEnded);
+            int _ = admin.poll();
             checkRunning();
             takeEvent();
             trouble = troubleOfQueues();
@@ -492,10 +382,11 @@ public final class NvmeController implements AutoCloseable {
     private boolean abort(NvmeIoQueue queue, long late, int slot) throws NvmeDeviceException {
         LOG.log(System.Logger.Level.WARNING, "command " + slot + " of queue " + queue.qid() + " takes too long: abort");
         long deadline = pace.nanoTime() + ABORT_TIMEOUT_NANOS;
-        tryExecute(
+        admin.tryExecute(
                 "Abort",
                 ABORT_TIMEOUT_NANOS,
-                command -> AbortCommand.write(admin.commands(), admin.commandAt(), command, queue.qid(), slot));
+                command -> AbortCommand.write(
+                        admin.queue().commands(), admin.queue().commandAt(), command, queue.qid(), slot));
         while (queue.overdue() == late && !queue.isClosed()) {
             if (pace.nanoTime() - deadline >= 0) {
                 return false;
@@ -522,7 +413,7 @@ public final class NvmeController implements AutoCloseable {
         try {
             disable();
             ioQueues.forEach(queue -> queue.end(ENDED_BY_RESET));
-            admin.endAll(ENDED_BY_RESET, IGNORED);
+            admin.endAll(ENDED_BY_RESET);
             bringUp();
             serveLanes();
         } catch (IOException e) {
@@ -539,7 +430,7 @@ public final class NvmeController implements AutoCloseable {
                 enabled = false;
                 registers.busMaster(false);
             }
-            admin.endAll(ENDED_FOR_GOOD, IGNORED);
+            admin.endAll(ENDED_FOR_GOOD);
             ioQueues.forEach(queue -> {
                 queue.created = false;
                 queue.endForGood(ENDED_FOR_GOOD);
@@ -591,6 +482,5 @@ public final class NvmeController implements AutoCloseable {
         ioQueues.forEach(queue -> queue.queue().close());
         ioQueues.clear();
         admin.close();
-        page.close();
     }
 }
