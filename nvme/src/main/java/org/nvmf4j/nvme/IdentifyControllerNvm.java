@@ -3,8 +3,9 @@ package org.nvmf4j.nvme;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Identify Controller of the NVM command set, CNS 06h (NVM Command Set 1.0): limits of commands other than Read and Write.
- * Zero means no limit. Setters return this structure.
+ * Identify Controller of the NVM command set, CNS 06h (NVM Command Set 1.0, section 4.1.5.4): limits of commands other than Read and
+ * Write. Zero means no limit. A limit is a recommendation if {@link IdentifyController#oncs} has the command; else it says that there is the
+ * command, and must be kept. Setters return this structure.
  *
  * <p>Not safe for use by several threads.
  */
@@ -79,7 +80,7 @@ public final class IdentifyControllerNvm extends DataStructure {
         return this;
     }
 
-    /** Dataset Management size limit in logical blocks of all ranges. */
+    /** Dataset Management size limit in logical blocks of all ranges, unsigned. */
     public long dmsl() {
         return u64(8);
     }
@@ -87,5 +88,18 @@ public final class IdentifyControllerNvm extends DataStructure {
     public IdentifyControllerNvm dmsl(long value) {
         u64(8, value);
         return this;
+    }
+
+    /** {@link #wzsl} in bytes with 4 KiB pages; {@link Long#MAX_VALUE} for no limit. */
+    public long maxWriteZeroesBytes() {
+        int exponent = wzsl();
+        return exponent == 0 || exponent > 50 ? Long.MAX_VALUE : 4096L << exponent;
+    }
+
+    /** Logical blocks of a Dataset Management with one range, by {@link #dmrsl} and {@link #dmsl}; {@link Long#MAX_VALUE} for no limit. */
+    public long maxRangeBlocks() {
+        long range = dmrsl() == 0 ? Long.MAX_VALUE : dmrsl() & 0xffff_ffffL;
+        long all = dmsl() <= 0 ? Long.MAX_VALUE : dmsl();
+        return Math.min(range, all);
     }
 }

@@ -182,7 +182,14 @@ class StructureTest {
         IdentifyControllerNvm limits = IdentifyControllerNvm.parse(KernelBytes.segment("identify-cns-6"), 0);
         assertThat(limits.wzsl()).isZero();
         assertThat(limits.dmrsl()).isZero();
+        assertThat(limits.maxWriteZeroesBytes()).isEqualTo(Long.MAX_VALUE);
+        assertThat(limits.maxRangeBlocks()).isEqualTo(Long.MAX_VALUE);
         assertThat(written(limits.wzsl(1).dmrl(2).dmrsl(3).dmsl(4), 4096)).startsWith(0, 1, 0, 2, 3, 0, 0, 0, 4, 0);
+        assertThat(limits.maxWriteZeroesBytes()).isEqualTo(8192);
+        assertThat(limits.wzsl(255).maxWriteZeroesBytes()).isEqualTo(Long.MAX_VALUE);
+        assertThat(limits.maxRangeBlocks()).isEqualTo(3);
+        assertThat(limits.dmrsl(-1).maxRangeBlocks()).isEqualTo(4);
+        assertThat(limits.dmsl(-1).maxRangeBlocks()).isEqualTo(0xffff_ffffL);
     }
 
     @Test

@@ -3,6 +3,7 @@ package org.nvmf4j.pcie.nvme;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.AsyncEvent;
 import org.nvmf4j.nvme.Cns;
@@ -66,14 +67,11 @@ final class NvmeAdminQueue implements AutoCloseable {
      * @throws NvmeStatusException if it fails
      */
     int execute(String what, IntConsumer writer) throws IOException {
-        requireSuccess(what, tryExecute(what, TIMEOUT_NANOS, writer));
-        return awaitedResult;
-    }
-
-    private void requireSuccess(String what, int status) throws NvmeStatusException {
+        int status = tryExecute(what, TIMEOUT_NANOS, writer);
         if (!NvmeStatus.isSuccess(status)) {
             throw NvmeStatusException.of(what, status, awaitedResult);
         }
+        return awaitedResult;
     }
 
     /** Likewise; returns the status. */
@@ -136,16 +134,22 @@ final class NvmeAdminQueue implements AutoCloseable {
 
     /** Identifies something; the answer is good until the next command. */
     MemorySegment identify(int nsid, int cns) throws IOException {
-        requireSuccess("Identify", tryIdentify(nsid, cns));
+        execute("Identify", identifies(nsid, cns));
         return page.segment();
     }
 
-    private int tryIdentify(int nsid, int cns) throws NvmeDeviceException {
+    /** Likewise; null if the controller refuses. */
+    @Nullable
+    MemorySegment tryIdentify(int nsid, int cns) throws NvmeDeviceException {
+        return NvmeStatus.isSuccess(tryExecute("Identify", identifies(nsid, cns))) ? page.segment() : null;
+    }
+
+    private IntConsumer identifies(int nsid, int cns) {
         page.segment().fill((byte) 0);
-        return tryExecute("Identify", slot -> {
+        return slot -> {
             IdentifyCommand.write(queue.commands(), queue.commandAt(), slot, nsid, cns, Cns.CSI_NVM);
             queue.data(slot, page.busAddress(), NvmeQueue.PAGE_BYTES);
-        });
+        };
     }
 
     // Events.

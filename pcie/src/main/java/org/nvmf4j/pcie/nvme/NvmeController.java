@@ -1,11 +1,13 @@
 package org.nvmf4j.pcie.nvme;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntConsumer;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
@@ -16,6 +18,7 @@ import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.Feature;
 import org.nvmf4j.nvme.FeaturesCommand;
 import org.nvmf4j.nvme.IdentifyController;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.NamespaceList;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -47,6 +50,7 @@ public final class NvmeController implements AutoCloseable {
     private final Pace pace;
     private final @Nullable NvmeCmb memoryBuffer;
     private final long cap;
+    private final int version;
     private final NvmeAdminQueue admin;
     private final List<NvmeIoQueue> ioQueues = new CopyOnWriteArrayList<>();
     /** Identifiers of I/O queues that there are; guards itself. */
@@ -78,6 +82,7 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException(
                     String.format("a controller with CAP 0x%x has no NVM command set or no pages of 4 KiB", cap));
         }
+        version = registers.read32(ControllerProperties.VS);
         admin = new NvmeAdminQueue(registers, cap, dma, pace, this::checkRunning);
     }
 
@@ -186,9 +191,22 @@ public final class NvmeController implements AutoCloseable {
         return identify;
     }
 
-    /** The active namespaces. */
+    /**
+     * Limits of commands other than Read and Write; zeroes if the controller tells of none. Before 1.2 it might take CNS for a field of one
+     * or two bits; from then on one that does not know the value says so.
+     */
+    public IdentifyControllerNvm limits() throws IOException {
+        MemorySegment answer = version < ControllerProperties.version(1, 2, 0)
+                ? null
+                : admin.tryIdentify(0, Cns.COMMAND_SET_CONTROLLER);
+        return answer == null ? new IdentifyControllerNvm() : IdentifyControllerNvm.parse(answer, 0);
+    }
+
+    /** The active namespaces. Before 1.1 there is no list of them, and all up to NN are active. */
     public int[] namespaceIds() throws IOException {
-        return NamespaceList.parse(admin.identify(0, Cns.ACTIVE_NAMESPACE_LIST), 0);
+        return version < ControllerProperties.version(1, 1, 0)
+                ? IntStream.rangeClosed(1, identify.nn()).toArray()
+                : NamespaceList.parse(admin.identify(0, Cns.ACTIVE_NAMESPACE_LIST), 0);
     }
 
     public IdentifyNamespace namespace(int nsid) throws IOException {

@@ -137,7 +137,12 @@ final class NvmeDrive {
             throw new IOException(who + " is exported already");
         }
         NvmeNamespace namespace = NvmeNamespace.of(
-                who, chosen, controller.namespace(chosen), controller.identify(), controller.maxTransferBytes());
+                who,
+                chosen,
+                controller.namespace(chosen),
+                controller.identify(),
+                controller.limits(),
+                controller.maxTransferBytes());
         exported.add(chosen);
         return new NvmeBackend(this, namespace);
     }

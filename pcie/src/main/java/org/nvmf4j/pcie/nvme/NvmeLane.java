@@ -24,7 +24,6 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     private static final System.Logger LOG = System.getLogger(NvmeLane.class.getName());
     private static final int ENTRIES = 256;
     private static final long TIMEOUT_NANOS = 30_000_000_000L;
-    private static final long MAX_RANGE_BLOCKS = 0xffff_ffffL;
     private static final int MAX_LOGGED_STATUSES = 10;
 
     private final NvmeDrive drive;
@@ -291,12 +290,16 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         long left = request.lengthBytes() - at;
         int shift = namespace.blockShift();
         if (request.operation() == BackendOperation.DEALLOCATE) {
-            return Math.min(left, MAX_RANGE_BLOCKS << shift);
+            return Math.min(left, namespace.maxDeallocatedBlocks() << shift);
+        }
+        boolean zeroes = request.operation() == BackendOperation.WRITE_ZEROES;
+        if (zeroes && namespace.writesZeroes()) {
+            return Math.min(left, (long) namespace.maxZeroesBlocks() << shift);
         }
         long length = Math.min(left, (long) namespace.maxTransferBlocks() << shift);
         if (bounces) {
             length = Math.min(length, BouncePieces.PIECE_BYTES);
-        } else if (request.operation() == BackendOperation.WRITE_ZEROES && !namespace.writesZeroes()) {
+        } else if (zeroes) {
             length = Math.min(length, NvmeDrive.ZEROES_BYTES);
         }
         long boundary = (long) namespace.boundaryBlocks() << shift;

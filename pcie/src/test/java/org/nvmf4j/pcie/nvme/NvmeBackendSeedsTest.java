@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.nvmf4j.nvme.ControllerProperties;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.target.spi.BackendLane;
 import org.nvmf4j.target.spi.BackendMapping;
@@ -64,6 +66,7 @@ class NvmeBackendSeedsTest {
                             "WRITE",
                             "COMPARE",
                             "WRITE_ZEROES",
+                            "DEALLOCATE",
                             "FLUSH",
                             "SGLs",
                             "failed",
@@ -88,6 +91,11 @@ class NvmeBackendSeedsTest {
             device.namespace.noiob(random.nextInt(3) * 40);
             if (random.nextBoolean()) {
                 device.oncs = 0;
+            }
+            device.version = ControllerProperties.version(1 + random.nextInt(2), random.nextInt(5), 0);
+            if (device.version >= ControllerProperties.version(1, 2, 0) && random.nextBoolean()) {
+                device.limits =
+                        new IdentifyControllerNvm().wzsl(random.nextInt(4)).dmrsl(random.nextInt(60));
             }
             backend = (NvmeBackend) SimulatedDrives.backend(device);
             device.loses = random.nextInt(3) * 50;
@@ -222,7 +230,12 @@ class NvmeBackendSeedsTest {
                 byte[] known = expected[piece];
                 BackendOperation operation = switch (random.nextInt(known == null ? 3 : 6)) {
                     case 0, 1 -> BackendOperation.WRITE;
-                    case 2 -> random.nextBoolean() ? BackendOperation.WRITE_ZEROES : BackendOperation.FLUSH;
+                    case 2 ->
+                        switch (random.nextInt(3)) {
+                            case 0 -> BackendOperation.WRITE_ZEROES;
+                            case 1 -> BackendOperation.DEALLOCATE;
+                            default -> BackendOperation.FLUSH;
+                        };
                     case 3 -> BackendOperation.COMPARE;
                     default -> BackendOperation.READ;
                 };
@@ -238,7 +251,7 @@ class NvmeBackendSeedsTest {
                 written[piece] = bytes;
                 under[piece] = operation;
                 boolean writes = operation == BackendOperation.WRITE || operation == BackendOperation.WRITE_ZEROES;
-                if (writes) {
+                if (writes || operation == BackendOperation.DEALLOCATE) {
                     expected[piece] = null;
                 }
                 requests[piece].start(

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.LbaFormat;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -216,6 +217,30 @@ class NvmeBackendTest {
         assertThat(device.medium().forced()).isEqualTo(3);
     }
 
+    /** ONCS, WZSL, the version, and the commands for 300 KiB, which MDTS would cut into 3. */
+    @ParameterizedTest
+    @CsvSource({
+        "8,1,0x10400,38",
+        "8,6,0x10400,2",
+        "0,6,0x20000,2",
+        "8,64,0x20000,1",
+        "8,0,0x10200,3",
+        "8,,0x10400,3",
+        "8,,0x10100,3"
+    })
+    void keepsTheLimitOfWriteZeroes(int oncs, Integer wzsl, String version, int commands) throws IOException {
+        device.oncs = oncs;
+        device.limits = wzsl == null ? null : new IdentifyControllerNvm().wzsl(wzsl);
+        device.version = Integer.decode(version);
+        device.namespace.noiob(128); // concerns commands with data
+        open();
+        Arrays.fill(device.medium().bytes(), (byte) 0x5a);
+        assertThat(run(BackendOperation.WRITE_ZEROES, 0, 512, 300 << 10, true)).isEqualTo(BackendStatus.SUCCESS);
+        assertThat(device.medium().at(512, 300 << 10)).containsOnly(0);
+        assertThat(device.medium().at(512 + (300 << 10), 512)).containsOnly(0x5a);
+        assertThat(device.medium().commands()).isEqualTo(commands);
+    }
+
     @ParameterizedTest
     @CsvSource({"true,true", "true,false", "false,true", "false,false"})
     void compares(boolean supported, boolean mapped) throws IOException {
@@ -262,11 +287,18 @@ class NvmeBackendTest {
         assertThat(backend.volatileWriteCache()).isEqualTo(vwc == 1);
     }
 
-    @Test
-    void deallocates() throws IOException {
+    /** ONCS, DMRSL, DMSL, and the commands for 100 blocks. */
+    @ParameterizedTest
+    @CsvSource({"4,0,0,1", "4,30,-1,4", "4,60,40,3", "4,-1,-1,1", "0,-1,50,2", "0,99,100,2"})
+    void deallocates(int oncs, int dmrsl, long dmsl, int commands) throws IOException {
+        device.oncs = oncs;
+        device.limits = new IdentifyControllerNvm().dmrl(1).dmrsl(dmrsl).dmsl(dmsl);
         open();
+        Arrays.fill(device.medium().bytes(), (byte) 0x5a);
         assertThat(run(BackendOperation.DEALLOCATE, 0, 512, 512 * 100, false)).isEqualTo(BackendStatus.SUCCESS);
         assertThat(device.medium().deallocatedBlocks()).isEqualTo(100);
+        assertThat(device.medium().at(512, 512 * 100)).containsOnly(0);
+        assertThat(device.medium().commands()).isEqualTo(commands);
     }
 
     @Test

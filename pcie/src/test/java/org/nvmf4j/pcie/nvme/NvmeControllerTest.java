@@ -17,6 +17,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.ReadWriteCommand;
@@ -114,6 +116,18 @@ class NvmeControllerTest {
             assertThat(controller.maxTransferBytes()).isEqualTo(128 << 10);
         }
         assertThat(device.allocations()).isZero();
+    }
+
+    /** In 1.0 CNS is one bit, in 1.1 two. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0x10000", "0x10100", "0x10201", "0x20000"})
+    void asksOldControllersOnlyForWhatTheyKnow(String version) throws IOException {
+        device.version = Integer.decode(version);
+        device.limits = new IdentifyControllerNvm().wzsl(3);
+        try (NvmeController controller = start()) {
+            assertThat(controller.namespaceIds()).containsExactly(1);
+            assertThat(controller.limits().wzsl()).isEqualTo(device.version > 0x10100 ? 3 : 0);
+        }
     }
 
     /** SGLS, where the data begins in a page, its blocks, and whether two PRPs do not describe it, so that an SGL does. */

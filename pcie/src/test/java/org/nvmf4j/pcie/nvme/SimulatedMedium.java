@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongFunction;
 import org.nvmf4j.nvme.DatasetManagementCommand;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.ReadWriteCommand;
@@ -50,8 +51,14 @@ final class SimulatedMedium {
      *
      * @param data the memory that it names, for a length
      * @param boundaryBlocks that nothing with data may cross; 0 for none
+     * @param limits that other commands must keep
      */
-    int execute(MemorySegment entry, LongFunction<List<MemorySegment>> data, long blockBytes, int boundaryBlocks) {
+    int execute(
+            MemorySegment entry,
+            LongFunction<List<MemorySegment>> data,
+            long blockBytes,
+            int boundaryBlocks,
+            IdentifyControllerNvm limits) {
         int executed = commands;
         commands = executed + 1;
         int opcode = SubmissionQueueEntry.opcode(entry, 0);
@@ -60,7 +67,7 @@ final class SimulatedMedium {
             return NvmeStatus.SUCCESS;
         }
         if (opcode == IoOpcode.DATASET_MANAGEMENT) {
-            return deallocate(entry, data, blockBytes);
+            return deallocate(entry, data, blockBytes, limits.maxRangeBlocks());
         }
         if (!ReadWriteCommand.isInRange(entry, 0, bytes.length / blockBytes)) {
             return NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR;
@@ -75,6 +82,9 @@ final class SimulatedMedium {
         forced += opcode != IoOpcode.READ && ReadWriteCommand.fua(entry, 0) ? 1 : 0;
         MemorySegment on = MemorySegment.ofArray(bytes).asSlice(slba * blockBytes, blocks * blockBytes);
         if (opcode == IoOpcode.WRITE_ZEROES) {
+            if (on.byteSize() > limits.maxWriteZeroesBytes()) {
+                throw new AssertionError(on.byteSize() + " zeroes are more than WZSL " + limits.wzsl());
+            }
             on.fill((byte) 0);
             return NvmeStatus.SUCCESS;
         }
@@ -102,7 +112,8 @@ final class SimulatedMedium {
         return NvmeStatus.SUCCESS;
     }
 
-    private int deallocate(MemorySegment entry, LongFunction<List<MemorySegment>> data, long blockBytes) {
+    private int deallocate(
+            MemorySegment entry, LongFunction<List<MemorySegment>> data, long blockBytes, long maxRangeBlocks) {
         int ranges = DatasetManagementCommand.ranges(entry, 0);
         MemorySegment list = MemorySegment.ofArray(new byte[ranges * DatasetManagementCommand.RANGE_SIZE_BYTES]);
         long at = 0;
@@ -118,6 +129,9 @@ final class SimulatedMedium {
             long blocks = DatasetManagementCommand.rangeBlocks(aligned, range);
             if (slba < 0 || blocks > bytes.length / blockBytes - slba) {
                 return NvmeStatus.LBA_OUT_OF_RANGE | NvmeStatus.DNR;
+            }
+            if (blocks > maxRangeBlocks) {
+                throw new AssertionError("a range of " + blocks + " blocks, of " + maxRangeBlocks + " at most");
             }
             deallocatedBlocks += blocks;
             Arrays.fill(bytes, (int) (slba * blockBytes), (int) ((slba + blocks) * blockBytes), (byte) 0);

@@ -24,6 +24,7 @@ import org.nvmf4j.nvme.Feature;
 import org.nvmf4j.nvme.FeaturesCommand;
 import org.nvmf4j.nvme.IdentifyCommand;
 import org.nvmf4j.nvme.IdentifyController;
+import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.LbaFormat;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -97,6 +98,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     int logPages;
 
     volatile boolean removed;
+    int version = ControllerProperties.version(1, 4, 0);
     int mdts = 5;
     /** SGLS. */
     int sgls;
@@ -106,6 +108,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     int oncs = IdentifyController.ONCS_COMPARE
             | IdentifyController.ONCS_DATASET_MANAGEMENT
             | IdentifyController.ONCS_WRITE_ZEROES;
+    /** What it tells of limits of other commands; null if it cannot. To exceed them is an error of the test. */
+    @Nullable
+    IdentifyControllerNvm limits;
+
     int vwc = IdentifyController.VWC_PRESENT;
     final IdentifyNamespace namespace =
             new IdentifyNamespace().nsze(BLOCKS).ncap(BLOCKS).lbaFormat(0, new LbaFormat(0, 9, 0));
@@ -274,7 +280,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         return switch (offset) {
             case ControllerProperties.CC -> cc;
             case ControllerProperties.CSTS -> csts;
-            case ControllerProperties.VS -> ControllerProperties.version(1, 4, 0);
+            case ControllerProperties.VS -> version;
             case ControllerProperties.CMBLOC, ControllerProperties.CMBSZ, ControllerProperties.CMBSTS ->
                 cmb == null ? 0 : cmb.read32(offset);
             default -> throw new AssertionError("a read of " + ControllerProperties.name(offset));
@@ -520,7 +526,12 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private int identify(MemorySegment entry) {
         MemorySegment page = at(SubmissionQueueEntry.prp1(entry, 0), PAGE_BYTES);
         page.fill((byte) 0);
-        switch (IdentifyCommand.cns(entry, 0)) {
+        int cns = IdentifyCommand.cns(entry, 0);
+        if (version < ControllerProperties.version(1, 2, 0)
+                && cns > (version == ControllerProperties.version(1, 0, 0) ? 1 : 3)) {
+            throw new AssertionError("an older controller is asked for its " + Cns.name(cns));
+        }
+        switch (cns) {
             case Cns.CONTROLLER ->
                 new IdentifyController()
                         .sn("SIMULATED")
@@ -533,6 +544,12 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
             case Cns.NAMESPACE -> namespace.write(page, 0);
+            case Cns.COMMAND_SET_CONTROLLER -> {
+                if (limits == null) {
+                    return NvmeStatus.INVALID_FIELD | NvmeStatus.DNR;
+                }
+                limits.write(page, 0);
+            }
             default -> {
                 return NvmeStatus.INVALID_FIELD | NvmeStatus.DNR;
             }
@@ -542,7 +559,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     private int transfer(MemorySegment entry) {
         return medium.execute(
-                entry, length -> pieces(entry, length), namespace.lbaFormat().blockSizeBytes(), namespace.noiob());
+                entry,
+                length -> pieces(entry, length),
+                namespace.lbaFormat().blockSizeBytes(),
+                namespace.noiob(),
+                limits == null ? new IdentifyControllerNvm() : limits);
     }
 
     private List<MemorySegment> pieces(MemorySegment entry, long length) {
