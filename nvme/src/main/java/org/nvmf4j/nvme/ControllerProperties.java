@@ -114,6 +114,11 @@ public final class ControllerProperties {
         return (int) (cap >>> 24 & 0xff) * 500;
     }
 
+    /** CRTO.CRWMT in milliseconds: how long a controller may take to be ready with its media, also where that is more than CAP.TO can say. */
+    public static int readyWithMediaMillis(int crto) {
+        return (crto & 0xffff) * 500;
+    }
+
     /** CAP.MPSMIN in bytes. */
     public static long minPageSizeBytes(long cap) {
         return 4096L << (cap >>> 48 & 0xf);
@@ -131,8 +136,12 @@ public final class ControllerProperties {
      * @param completion of the completion queue's head, else of the submission queue's tail
      */
     public static int doorbell(long cap, int qid, boolean completion) {
-        int stride = 4 << (cap >>> 32 & 0xf);
-        return DOORBELLS + (2 * qid + (completion ? 1 : 0)) * stride;
+        return DOORBELLS + (2 * qid + (completion ? 1 : 0)) * doorbellStride(cap);
+    }
+
+    /** CAP.DSTRD in bytes: how far apart doorbells are. */
+    public static int doorbellStride(long cap) {
+        return 4 << (cap >>> 32 & 0xf);
     }
 
     /** A value of {@link #AQA}, of queues of 2 to 4096 entries. */

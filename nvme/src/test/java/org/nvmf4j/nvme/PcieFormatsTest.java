@@ -106,6 +106,8 @@ class PcieFormatsTest {
         assertThat(ControllerProperties.doorbell(0, 0, false)).isEqualTo(0x1000);
         assertThat(ControllerProperties.doorbell(0, 3, true)).isEqualTo(0x1000 + 7 * 4);
         assertThat(ControllerProperties.doorbell(2L << 32, 1, false)).isEqualTo(0x1000 + 2 * 16);
+        assertThat(ControllerProperties.doorbellStride(15L << 32)).isEqualTo(4 << 15);
+        assertThat(ControllerProperties.readyWithMediaMillis(0x1_ffff)).isEqualTo(0xffff * 500);
         int aqa = ControllerProperties.aqa(32, 4096);
         assertThat(aqa).isEqualTo(0x0fff_001f);
         assertThat(ControllerProperties.submissionEntries(aqa)).isEqualTo(32);

@@ -119,7 +119,7 @@ public final class NvmeController implements AutoCloseable {
         registers.write32(
                 ControllerProperties.CC,
                 ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NONE));
-        awaitStatus("be ready", csts -> ControllerProperties.ready(csts));
+        awaitStatus("become ready", readyMillis(), ControllerProperties::ready);
         identify = IdentifyController.parse(admin.identify(0, Cns.CONTROLLER), 0);
         sglAlignmentBytes = identify.sglAlignmentBytes();
         maxQueues = grantedQueues();
@@ -127,8 +127,22 @@ public final class NvmeController implements AutoCloseable {
         admin.requestEvent();
     }
 
-    private void awaitStatus(String what, IntPredicate isSo) throws NvmeDeviceException {
-        long patience = Math.max(1, ControllerProperties.timeoutMillis(cap)) * 1_000_000L;
+    /** How long it may take to be ready or to stop; a unit more, as in Linux, since clocks differ and 0 is allowed. */
+    private long readyMillis() {
+        long millis = ControllerProperties.timeoutMillis(cap);
+        if ((cap & ControllerProperties.CAP_CRWMS) != 0) {
+            int crto = registers.read32(ControllerProperties.CRTO);
+            millis = Math.max(millis, ControllerProperties.readyWithMediaMillis(crto));
+        }
+        return millis + 500;
+    }
+
+    /** How long it may take to shut down: what it tells as RTD3E, within what Linux grants. */
+    private long shutdownMillis() {
+        return Math.clamp((identify.rtd3e() & 0xffff_ffffL) / 1000, 5_000, 60_000);
+    }
+
+    private void awaitStatus(String what, long patienceMillis, IntPredicate isSo) throws NvmeDeviceException {
         long start = pace.nanoTime();
         while (true) {
             int csts = readStatus();
@@ -139,9 +153,8 @@ public final class NvmeController implements AutoCloseable {
                     && ControllerProperties.enabled(registers.read32(ControllerProperties.CC))) {
                 throw new NvmeDeviceException("the controller reports a fatal error (CSTS.CFS) and does not " + what);
             }
-            if (pace.nanoTime() - start > patience) {
-                throw new NvmeDeviceException(
-                        "the controller does not " + what + " within " + patience / 1_000_000 + " ms (CAP.TO)");
+            if (pace.nanoTime() - start > patienceMillis * 1_000_000) {
+                throw new NvmeDeviceException("the controller does not " + what + " within " + patienceMillis + " ms");
             }
             pace.pause();
         }
@@ -173,9 +186,12 @@ public final class NvmeController implements AutoCloseable {
     /** The controller stops, by itself or cut off from the bus: when this returns or throws it touches no memory. */
     private void disable() throws NvmeDeviceException {
         registers.answer();
-        registers.write32(ControllerProperties.CC, 0);
+        // Entry sizes must not change while there are queues.
+        registers.write32(
+                ControllerProperties.CC,
+                ControllerProperties.cc(false, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NONE));
         try {
-            awaitStatus("stop", csts -> !ControllerProperties.ready(csts));
+            awaitStatus("stop", readyMillis(), csts -> !ControllerProperties.ready(csts));
             enabled = false;
             ioQueues.forEach(queue -> queue.created = false);
         } catch (NvmeDeviceException e) {
@@ -205,7 +221,8 @@ public final class NvmeController implements AutoCloseable {
     /** The active namespaces. Before 1.1 there is no list of them, and all up to NN are active. */
     public int[] namespaceIds() throws IOException {
         return version < ControllerProperties.version(1, 1, 0)
-                ? IntStream.rangeClosed(1, identify.nn()).toArray()
+                ? IntStream.rangeClosed(1, Math.min(identify.nn(), NamespaceList.MAX_ENTRIES))
+                        .toArray()
                 : NamespaceList.parse(admin.identify(0, Cns.ACTIVE_NAMESPACE_LIST), 0);
     }
 
@@ -488,7 +505,10 @@ public final class NvmeController implements AutoCloseable {
                 registers.write32(
                         ControllerProperties.CC,
                         ControllerProperties.cc(true, ControllerProperties.CSS_NVM, ControllerProperties.SHN_NORMAL));
-                awaitStatus("shut down", csts -> ControllerProperties.shst(csts) == ControllerProperties.SHST_COMPLETE);
+                awaitStatus(
+                        "shut down",
+                        shutdownMillis(),
+                        csts -> ControllerProperties.shst(csts) == ControllerProperties.SHST_COMPLETE);
             }
             if (!unusable) {
                 disable();

@@ -88,6 +88,8 @@ class NvmeBackendSeedsTest {
             device.mdts = random.nextInt(6);
             device.granted = 1 + random.nextInt(4);
             device.sgls = random.nextInt(3);
+            device.cap = ControllerProperties.cap(1 + random.nextInt(63), 500 * random.nextInt(5))
+                    | (long) random.nextInt(4) << 32;
             device.namespace.noiob(random.nextInt(3) * 40);
             if (random.nextBoolean()) {
                 device.oncs = 0;

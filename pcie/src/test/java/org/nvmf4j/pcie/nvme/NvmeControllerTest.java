@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -115,6 +116,48 @@ class NvmeControllerTest {
             assertThat(controller.namespace(1).nsze()).isEqualTo(SimulatedNvme.BLOCKS);
             assertThat(controller.maxTransferBytes()).isEqualTo(128 << 10);
         }
+        assertThat(device.allocations()).isZero();
+    }
+
+    /** CAP.TO, CRTO if the controller has it, how long it takes, and whether that is in time; all in milliseconds. */
+    @ParameterizedTest
+    @CsvSource({
+        "0,,400,true",
+        "0,,700,false",
+        "2000,,2400,true",
+        "127500,200000,190000,true",
+        "127500,200000,201000,false"
+    })
+    void waitsUntilItIsReady(int timeout, Integer crto, long takes, boolean inTime) throws IOException {
+        device.cap = ControllerProperties.cap(63, timeout) | (crto == null ? 0 : ControllerProperties.CAP_CRWMS);
+        device.crto = crto == null ? 0 : crto / 500;
+        device.readyNanos = takes * 1_000_000;
+        if (inTime) {
+            start().close();
+        } else {
+            assertThatThrownBy(this::start)
+                    .isInstanceOf(NvmeDeviceException.class)
+                    .hasMessage("the controller does not become ready within "
+                            + (Math.max(timeout, crto == null ? 0 : crto) + 500) + " ms");
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    /** RTD3E, how long the controller takes, and whether it is waited for; all in milliseconds. */
+    @ParameterizedTest
+    @CsvSource({
+        "0,4500,true",
+        "1000,4500,true",
+        "8000,7500,true",
+        "8000,9000,false",
+        "4000000,59000,true",
+        "4000000,61000,false"
+    })
+    void waitsForTheShutdown(long rtd3e, long takes, boolean waitedFor) throws IOException {
+        device.rtd3e = (int) (rtd3e * 1000);
+        device.shutdownNanos = takes * 1_000_000;
+        start().close();
+        assertThat(device.shutDown).isEqualTo(waitedFor);
         assertThat(device.allocations()).isZero();
     }
 
@@ -361,7 +404,7 @@ class NvmeControllerTest {
             Client client = new Client(device, controller);
             int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
             device.stuck = true;
-            assertThatThrownBy(() -> client.await(slot)).hasMessageContaining("does not stop within 2000 ms");
+            assertThatThrownBy(() -> client.await(slot)).hasMessageContaining("does not stop within 2500 ms");
             client.follow();
             assertThat(client.statuses[slot]).isEqualTo(NvmeController.ENDED_FOR_GOOD);
             controller.lookAfter();

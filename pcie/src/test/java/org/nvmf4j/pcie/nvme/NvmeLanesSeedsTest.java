@@ -16,6 +16,7 @@ import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.ReadWriteCommand;
@@ -74,6 +75,8 @@ class NvmeLanesSeedsTest {
             device.mdts = 3 + random.nextInt(4);
             device.granted = 1 + random.nextInt(4);
             device.sgls = random.nextInt(3);
+            device.cap = ControllerProperties.cap(1 + random.nextInt(63), 500 * random.nextInt(5))
+                    | (long) random.nextInt(4) << 32;
             controller = NvmeController.start(device, device, device, null);
             device.loses = random.nextInt(3) * 20;
             device.fails = random.nextInt(3) * 10;

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
@@ -61,19 +60,19 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     private final Random random;
-    private final TreeMap<Long, MemorySegment> memory = new TreeMap<>();
+    private final SimulatedMemory memory = new SimulatedMemory();
     private final Map<Integer, Queue> queues = new HashMap<>();
     private final List<Fetched> fetched = new ArrayList<>();
     private final List<Fetched> lost = new ArrayList<>();
     private final List<Fetched> events = new ArrayList<>();
     private final SimulatedMedium medium;
     private long nowNanos = 1;
-    private long nextAddress = 0x1_0000_0000L;
     private int cc;
     private int csts;
     private int aqa;
     private long asq;
     private long acq;
+    private long configuredNanos;
     private boolean busMaster;
     private boolean wasReset;
     private boolean off;
@@ -99,6 +98,20 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     volatile boolean removed;
     int version = ControllerProperties.version(1, 4, 0);
+    /** CAP. */
+    long cap = ControllerProperties.cap(63, 2000);
+
+    int crto;
+    /** How long it takes to be ready, and to shut down. */
+    long readyNanos;
+
+    long shutdownNanos;
+    /** Microseconds. */
+    int rtd3e;
+
+    /** Whether it was given the time to. */
+    boolean shutDown;
+
     int mdts = 5;
     /** SGLS. */
     int sgls;
@@ -209,49 +222,18 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
-    public synchronized DmaMemory map(MemorySegment segment) throws IOException {
+    public DmaMemory map(MemorySegment segment) throws IOException {
         if (refusesToMap) {
             throw new IOException("there is no room");
         }
-        if (((segment.address() | segment.byteSize()) & (PAGE_BYTES - 1)) != 0) {
-            throw new AssertionError("only whole pages can be mapped");
-        }
-        long address = nextAddress;
-        nextAddress += segment.byteSize() + PAGE_BYTES; // a page that nobody has lies between
-        memory.put(address, segment);
-        return new DmaMemory() {
-            @Override
-            public MemorySegment segment() {
-                return segment;
-            }
-
-            @Override
-            public long busAddress() {
-                return address;
-            }
-
-            @Override
-            public void close() {
-                synchronized (SimulatedNvme.this) {
-                    if (memory.remove(address) == null) {
-                        throw new AssertionError("memory was given back twice");
-                    }
-                }
-            }
-        };
+        return memory.map(segment);
     }
 
     private MemorySegment at(long address, long length) {
         if (cmb != null && cmb.covers(address, length)) {
             return cmb.at(address, length);
         }
-        var entry = memory.floorEntry(address);
-        if (entry == null
-                || address + length > entry.getKey() + entry.getValue().byteSize()) {
-            throw new AssertionError(
-                    String.format("the device touches 0x%x, %d bytes, which nobody has", address, length));
-        }
-        return entry.getValue().asSlice(address - entry.getKey(), length);
+        return memory.at(address, length);
     }
 
     /** Somebody has it answer no more, neither at its registers nor as a bus master. */
@@ -281,6 +263,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             case ControllerProperties.CC -> cc;
             case ControllerProperties.CSTS -> csts;
             case ControllerProperties.VS -> version;
+            case ControllerProperties.CRTO -> crto;
             case ControllerProperties.CMBLOC, ControllerProperties.CMBSZ, ControllerProperties.CMBSTS ->
                 cmb == null ? 0 : cmb.read32(offset);
             default -> throw new AssertionError("a read of " + ControllerProperties.name(offset));
@@ -295,7 +278,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         if (offset != ControllerProperties.CAP) {
             throw new AssertionError("a wide read of " + ControllerProperties.name(offset));
         }
-        return ControllerProperties.cap(63, 2000) | (cmb != null && cmb.controlled ? ControllerProperties.CAP_CMBS : 0);
+        return cap | (cmb != null && cmb.controlled ? ControllerProperties.CAP_CMBS : 0);
     }
 
     @Override
@@ -320,7 +303,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             return;
         }
         if (offset >= ControllerProperties.DOORBELLS) {
-            doorbell((offset - ControllerProperties.DOORBELLS) / 4, value);
+            doorbell((offset - ControllerProperties.DOORBELLS) / ControllerProperties.doorbellStride(cap), value);
         } else if (offset == ControllerProperties.AQA) {
             aqa = value;
         } else if (offset == ControllerProperties.CC) {
@@ -347,6 +330,13 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     private void configure(int value) {
         boolean was = ControllerProperties.enabled(cc);
+        if (queues.size() > 1 && ((cc ^ value) & ControllerProperties.CC_ENTRY_SIZES) != 0) {
+            throw new AssertionError("entry sizes change while there are queues");
+        }
+        if (ControllerProperties.enabled(value) != was
+                || ControllerProperties.shn(value) != ControllerProperties.shn(cc)) {
+            configuredNanos = nowNanos;
+        }
         cc = value;
         if (ControllerProperties.enabled(value) && !was) {
             Queue admin = new Queue();
@@ -378,10 +368,13 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             return;
         }
         if (ControllerProperties.shn(cc) != ControllerProperties.SHN_NONE) {
-            csts = ControllerProperties.csts(true, false, ControllerProperties.SHST_COMPLETE);
+            boolean complete = nowNanos - configuredNanos >= shutdownNanos;
+            shutDown |= complete;
+            csts = ControllerProperties.csts(
+                    true, false, complete ? ControllerProperties.SHST_COMPLETE : ControllerProperties.SHST_OCCURRING);
             return;
         }
-        if (ControllerProperties.fatal(csts)) {
+        if (ControllerProperties.fatal(csts) || nowNanos - configuredNanos < readyNanos) {
             return;
         }
         csts |= ControllerProperties.CSTS_RDY;
@@ -540,6 +533,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                         .oncs(oncs)
                         .vwc(vwc)
                         .sgls(sgls)
+                        .rtd3e(rtd3e)
                         .nn(1)
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
