@@ -206,7 +206,7 @@ final class PeerMemories {
     /** A device's part is the same for every device, and a lane's for every lane of it, as far as there is so much; else null. */
     private @Nullable PeerBuffers newPart(HeldPeerMemory memory, TargetPort port, int lane) {
         int lanes = port.lanes().size() * devices.size();
-        long bytes = Math.min(MAX_PART_BYTES, Math.min(memory.sizeBytes() / lanes, options.dataBufferBytes()));
+        long bytes = Math.min(MAX_PART_BYTES, Math.min(memory.freeBytes() / lanes, options.dataBufferBytes()));
         try {
             while (bytes >= PAGE_BYTES) {
                 int order = largestOrder(bytes);
