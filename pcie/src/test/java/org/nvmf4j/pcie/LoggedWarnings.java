@@ -8,17 +8,17 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /** What this module logs meanwhile, kept from the console. */
-final class LoggedWarnings extends Handler implements AutoCloseable {
+public final class LoggedWarnings extends Handler implements AutoCloseable {
     private final Logger logger = Logger.getLogger("org.nvmf4j.pcie");
     private final List<String> messages = new ArrayList<>();
 
-    LoggedWarnings() {
+    public LoggedWarnings() {
         logger.addHandler(this);
         logger.setUseParentHandlers(false);
     }
 
     /** Since the last call. */
-    List<String> take() {
+    public List<String> take() {
         List<String> taken = List.copyOf(messages);
         messages.clear();
         return taken;

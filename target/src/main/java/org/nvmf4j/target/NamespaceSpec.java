@@ -24,8 +24,9 @@ import org.nvmf4j.target.spi.PeerClient;
 
 /**
  * A namespace in words, as after {@code --ns}: {@code null:SIZE}, {@code mem:SIZE}, {@code file:PATH} or {@code pcie:BDF[/NSID]}, which is a
- * namespace of an NVMe drive that the process has for itself, then {@code ,key=value} as often as needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, {@code p2pmem=0|1|BDF}, and for a file {@code size=SIZE} (create it if there is
- * none), {@code direct=auto|on|off}, {@code threads=N}. A comma that belongs to a path is written twice.
+ * namespace of an NVMe drive that the process has for itself, then {@code ,key=value} as often as needed: {@code bs=512|4096}, {@code nsid=N}, {@code uuid=UUID}, {@code ro}, {@code p2pmem=0|1|BDF},
+ * for a drive {@code use_cmb_sqs=0|1} (its submission queues in the controller's memory buffer), and for a file {@code size=SIZE} (create
+ * it if there is none), {@code direct=auto|on|off}, {@code threads=N}. A comma that belongs to a path is written twice.
  *
  * @param kind what backend
  * @param sizeBytes of null and memory, or of a file to create; 0 for an existing file
@@ -53,9 +54,9 @@ public record NamespaceSpec(
     /** The form, for help texts. */
     public static final String FORM =
             "null:SIZE, mem:SIZE, file:PATH or pcie:BDF[/NSID], with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro ,p2pmem=0|1|BDF"
-                    + " and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
+                    + " for a drive ,use_cmb_sqs=0|1 and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
 
-    static final DriveOpener NO_DRIVES = (address, nsid) -> {
+    static final DriveOpener NO_DRIVES = (address, nsid, useCmbSqs) -> {
         throw new IOException("drive " + address + ": this program opens no drives");
     };
 
@@ -72,12 +73,13 @@ public record NamespaceSpec(
      *
      * @param pciAddress as {@code 0000:04:00.0}
      * @param nsid on the drive; 0 for the only one that there is
+     * @param useCmbSqs whether its submission queues are to be in the controller's memory buffer
      */
-    public record Drive(String pciAddress, int nsid) {
+    public record Drive(String pciAddress, int nsid, boolean useCmbSqs) {
         private static final Pattern TEXT = Pattern.compile("([^/]+)(?:/([0-9]{1,9}))?");
 
         /** The text behind {@code pcie:}, or null if it is something else. */
-        static @Nullable Drive parse(String text) {
+        static @Nullable Drive parse(String text, boolean useCmbSqs) {
             Matcher parts = TEXT.matcher(text);
             if (!parts.matches()) {
                 return null;
@@ -88,7 +90,7 @@ public record NamespaceSpec(
                 return null;
             }
             return PeerMemoryChoice.pciAddress(parts.group(1))
-                    .map(address -> new Drive(address, nsid))
+                    .map(address -> new Drive(address, nsid, useCmbSqs))
                     .orElse(null);
         }
     }
@@ -215,7 +217,7 @@ public record NamespaceSpec(
                         new FileBackendOptions(readOnly, directIo, blockSizeBytes, sizeBytes, threads));
             case PCIE -> {
                 Drive named = Objects.requireNonNull(drive);
-                yield drives.open(named.pciAddress(), named.nsid());
+                yield drives.open(named.pciAddress(), named.nsid(), named.useCmbSqs());
             }
         };
     }
@@ -239,6 +241,7 @@ public record NamespaceSpec(
         private @Nullable UUID uuid;
         private boolean readOnly;
         private PeerMemoryChoice peerMemory;
+        private boolean useCmbSqs;
         private long createSizeBytes;
         private DirectIo directIo = FileBackendOptions.DEFAULT.directIo();
         private int threads = FileBackendOptions.DEFAULT.threads();
@@ -273,6 +276,10 @@ public record NamespaceSpec(
                 case "p2pmem" -> {
                     peerMemory = peerMemory(value);
                     yield true;
+                }
+                case "use_cmb_sqs" -> {
+                    useCmbSqs = flag(key, value);
+                    yield kind == Kind.PCIE;
                 }
                 default -> kind == Kind.FILE && acceptOfFile(key, value);
             };
@@ -325,7 +332,7 @@ public record NamespaceSpec(
         }
 
         private Drive drive(String main) {
-            Drive named = Drive.parse(main);
+            Drive named = Drive.parse(main, useCmbSqs);
             if (named == null) {
                 throw wrong("'" + main + "' is no PCI address, or one with the number of a namespace; as in"
                         + " pcie:0000:04:00.0 or pcie:0000:04:00.0/1");
@@ -364,6 +371,14 @@ public record NamespaceSpec(
                 // Said below.
             }
             throw wrong(key + "=" + value + " is not a number from 1 to " + max);
+        }
+
+        private boolean flag(String key, String value) {
+            return switch (value) {
+                case "0" -> false;
+                case "1" -> true;
+                default -> throw wrong(key + "=" + value + " is neither 0 nor 1");
+            };
         }
 
         private PeerMemoryChoice peerMemory(String value) {

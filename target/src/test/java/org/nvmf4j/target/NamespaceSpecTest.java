@@ -83,6 +83,10 @@ class NamespaceSpecTest {
                 "pcie:04:00.0/0 | '04:00.0/0' is no PCI address, or one with the number of a namespace",
                 "pcie:04:00.0/x | is no PCI address",
                 "pcie:04:00.0,size=1G | 'size=1G' is not an option here",
+                "pcie:04:00.0,use_cmb_sqs=2 | use_cmb_sqs=2 is neither 0 nor 1",
+                "pcie:04:00.0,use_cmb_sqs | use_cmb_sqs= is neither 0 nor 1",
+                "mem:1G,use_cmb_sqs=1 | 'use_cmb_sqs=1' is not an option here",
+                "file:x,use_cmb_sqs=0 | 'use_cmb_sqs=0' is not an option here",
                 "mem:0 | holds no block",
                 "mem:1000 | the next one is 1024",
                 "mem:512,bs=4096 | the next one is 4096",
@@ -105,16 +109,18 @@ class NamespaceSpecTest {
 
     @Test
     void readsDrives() throws IOException {
-        NamespaceSpec spec = NamespaceSpec.parse("pcie:0A:00.1/3,p2pmem=1,ro");
-        assertThat(spec.drive()).isEqualTo(new NamespaceSpec.Drive("0000:0a:00.1", 3));
+        NamespaceSpec spec = NamespaceSpec.parse("pcie:0A:00.1/3,p2pmem=1,ro,use_cmb_sqs=1");
+        assertThat(spec.drive()).isEqualTo(new NamespaceSpec.Drive("0000:0a:00.1", 3, true));
         assertThat(spec.peerMemory()).isEqualTo(PeerMemoryChoice.AUTO);
         assertThat(spec.readOnly()).isTrue();
         assertThat(spec.peerClient()).isEqualTo(new PeerClient.PciFunction("0000:0a:00.1", "the drive"));
         assertThat(NamespaceSpec.parse("pcie:0001:04:00.0").drive())
-                .isEqualTo(new NamespaceSpec.Drive("0001:04:00.0", 0));
+                .isEqualTo(new NamespaceSpec.Drive("0001:04:00.0", 0, false))
+                .isEqualTo(
+                        NamespaceSpec.parse("pcie:0001:04:00.0,use_cmb_sqs=0").drive());
         UUID identity = new UUID(1, 2);
-        Namespace namespace = spec.open(7, (address, nsid) -> {
-            assertThat(address + "/" + nsid).isEqualTo("0000:0a:00.1/3");
+        Namespace namespace = spec.open(7, (address, nsid, useCmbSqs) -> {
+            assertThat(new NamespaceSpec.Drive(address, nsid, useCmbSqs)).isEqualTo(spec.drive());
             return new PolledMemory(1 << 20, 1) {
                 @Override
                 public Optional<UUID> identity() {

@@ -40,7 +40,7 @@ final class NvmeAdminQueue implements AutoCloseable {
     NvmeAdminQueue(NvmeRegisters registers, long cap, DmaAllocator dma, Pace pace, Check check) throws IOException {
         this.pace = pace;
         this.check = check;
-        queue = new NvmeQueue(registers, cap, dma, 0, ENTRIES, false);
+        queue = new NvmeQueue(registers, cap, dma, 0, ENTRIES, false, null);
         try {
             page = dma.allocate(NvmeQueue.PAGE_BYTES);
         } catch (IOException e) {

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.IdentifyController;
 import org.nvmf4j.target.spi.Backend;
 import org.nvmf4j.target.spi.BackendLane;
@@ -14,12 +16,22 @@ import org.nvmf4j.target.spi.PeerClient;
 
 /** A namespace of a drive that is ours; each lane has a queue pair of it. */
 final class NvmeBackend implements Backend {
+    private static final System.Logger LOG = System.getLogger(NvmeBackend.class.getName());
+
     private final NvmeDrive drive;
     private final NvmeNamespace namespace;
+    private final @Nullable CmbQueues places;
+    private final AtomicBoolean toldOfNoRoom = new AtomicBoolean();
 
-    NvmeBackend(NvmeDrive drive, NvmeNamespace namespace) {
+    /**
+     * Of an open drive.
+     *
+     * @param places where its submission queues are to be, or null for host memory
+     */
+    NvmeBackend(NvmeDrive drive, NvmeNamespace namespace, @Nullable CmbQueues places) {
         this.drive = drive;
         this.namespace = namespace;
+        this.places = places;
     }
 
     NvmeDrive drive() {
@@ -79,9 +91,25 @@ final class NvmeBackend implements Backend {
         if (drive.controller().isUnusable()) {
             return new GoneLane();
         }
-        NvmeLane lane = NvmeLane.open(drive, namespace, wakeUp);
+        NvmeLane lane = NvmeLane.open(drive, namespace, places, wakeUp);
+        if (places != null) {
+            tellWhere(lane.queue());
+        }
         drive.lookSoon();
         return lane;
+    }
+
+    private void tellWhere(NvmeQueue queue) {
+        if (queue.isInBuffer()) {
+            LOG.log(
+                    System.Logger.Level.INFO,
+                    description() + ": submission queue " + queue.qid() + " is in the drive's memory buffer");
+        } else if (toldOfNoRoom.compareAndSet(false, true)) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    description() + ": the drive's memory buffer has no room for submission queue " + queue.qid()
+                            + ": it is in host memory, as are later ones without room");
+        }
     }
 
     /** Not called: lanes take all requests. */

@@ -277,19 +277,26 @@ public final class NvmeController implements AutoCloseable {
         return maxQueues;
     }
 
+    /** As {@link #openQueue(int, CmbQueues, Runnable)}, in host memory alone. */
+    public NvmeIoQueue openQueue(int entries, Runnable wakeUp) throws IOException {
+        return openQueue(entries, null, wakeUp);
+    }
+
     /**
      * Makes an I/O queue, which begins to run after the next {@link #lookAfter}; from any thread.
      *
      * @param entries at most; fewer if the controller has no more
+     * @param places for submissions in the memory buffer; without one they are in host memory
      * @param wakeUp has the queue's owner poll it soon; from any thread
      * @throws IOException with one line, if there is no memory, or the controller has no more queues or cannot be used any more
      */
-    public NvmeIoQueue openQueue(int entries, Runnable wakeUp) throws IOException {
+    NvmeIoQueue openQueue(int entries, @Nullable CmbQueues places, Runnable wakeUp) throws IOException {
         int qid = takeQid();
         NvmeIoQueue queue;
         try {
             int size = Math.min(entries, ControllerProperties.mqesZeroBased(cap) + 1);
-            queue = new NvmeIoQueue(new NvmeQueue(registers, cap, dma, qid, size, hasSgls()), wakeUp);
+            CmbQueues.Place place = places == null ? null : places.place(qid, size);
+            queue = new NvmeIoQueue(new NvmeQueue(registers, cap, dma, qid, size, hasSgls(), place), wakeUp);
         } catch (IOException e) {
             giveQid(qid);
             throw e;

@@ -32,6 +32,9 @@ final class NvmeDrive {
     /** Held by who uses the admin queue. */
     private final ReentrantLock admin = new ReentrantLock();
 
+    /** Guarded by the same. */
+    private @Nullable CmbQueues cmbQueues;
+
     private volatile @Nullable Thread control;
     private volatile boolean givenBack;
     private volatile boolean closing;
@@ -100,18 +103,20 @@ final class NvmeDrive {
      * Makes a backend of a namespace.
      *
      * @param nsid 0 for the only one that there is
-     * @throws IOException with one line, if there is none, or several, or it is exported already or has a format that cannot be
+     * @param useCmbSqs whether its submission queues are to be in the memory buffer
+     * @throws IOException with one line, if there is none, or several, or it is exported already or has a format that cannot be, or if the
+     *     drive has no memory buffer for queues
      */
-    NvmeBackend open(int nsid) throws IOException {
+    NvmeBackend open(int nsid, boolean useCmbSqs) throws IOException {
         admin.lock();
         try {
-            return openAlone(nsid);
+            return openAlone(nsid, useCmbSqs);
         } finally {
             admin.unlock();
         }
     }
 
-    private synchronized NvmeBackend openAlone(int nsid) throws IOException {
+    private synchronized NvmeBackend openAlone(int nsid, boolean useCmbSqs) throws IOException {
         if (closed) {
             throw new IOException("drive " + address + " is about to be let go; try again");
         }
@@ -143,8 +148,25 @@ final class NvmeDrive {
                 controller.identify(),
                 controller.limits(),
                 controller.maxTransferBytes());
+        CmbQueues places = useCmbSqs ? cmbQueues() : null;
         exported.add(chosen);
-        return new NvmeBackend(this, namespace);
+        return new NvmeBackend(this, namespace, places);
+    }
+
+    /** One for all namespaces that want it: queues of a controller share their identifiers. */
+    private CmbQueues cmbQueues() throws IOException {
+        CmbQueues places = cmbQueues;
+        if (places == null) {
+            places = CmbQueues.reserve("drive " + address, hardware, controller.maxQueues());
+            cmbQueues = places;
+        }
+        return places;
+    }
+
+    private void closeCmbQueues() {
+        if (cmbQueues != null) {
+            cmbQueues.close();
+        }
     }
 
     /** Whether no backend is open. */
@@ -196,6 +218,7 @@ final class NvmeDrive {
     /** Requests end for good; the function goes back when no lane touches it any more. */
     private void giveBack() {
         if (!givenBack && controller.isQuiet()) {
+            closeCmbQueues();
             hardware.giveBack();
             givenBack = true;
         }
@@ -240,6 +263,7 @@ final class NvmeDrive {
             Thread.currentThread().interrupt();
         }
         controller.close();
+        closeCmbQueues();
         zeroes.close();
         hardware.close();
     }

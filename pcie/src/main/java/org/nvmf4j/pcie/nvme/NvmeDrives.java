@@ -41,16 +41,16 @@ public final class NvmeDrives implements DriveOpener {
     }
 
     @Override
-    public synchronized Backend open(String pciAddress, int nsid) throws IOException {
+    public synchronized Backend open(String pciAddress, int nsid, boolean useCmbSqs) throws IOException {
         PciAddress address = PciAddress.parse(pciAddress);
         NvmeDrive drive = drives.get(address);
         if (drive != null && !drive.isGivenBack()) {
-            return drive.open(nsid);
+            return drive.open(nsid, useCmbSqs);
         }
         drive = NvmeDrive.start(address, opener.open(address), this::closed);
         drives.put(address, drive);
         try {
-            NvmeBackend backend = drive.open(nsid);
+            NvmeBackend backend = drive.open(nsid, useCmbSqs);
             if (threads) {
                 drive.startControl();
             }

@@ -1,5 +1,6 @@
 package org.nvmf4j.pcie.nvme;
 
+import java.io.IOException;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.PeerBlock;
@@ -14,6 +15,16 @@ public interface NvmeHardware extends AutoCloseable {
 
     /** Its memory buffer, or null if it has none that can be used. */
     default @Nullable NvmeCmb memoryBuffer() {
+        return null;
+    }
+
+    /**
+     * Takes a part of the memory buffer that nobody else is given, until it is closed, which may be later than the hardware.
+     *
+     * @param bytes positive
+     * @return null if there is no buffer, or no such piece of it is free
+     */
+    default @Nullable PeerBlock allocateInBuffer(long bytes) throws IOException {
         return null;
     }
 

@@ -64,16 +64,22 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     /**
      * Opens a queue pair, which runs once the control thread has created it.
      *
+     * @param places see {@link NvmeController#openQueue(int, CmbQueues, Runnable)}
      * @throws IOException with one line, if there is no queue or no memory left
      */
-    static NvmeLane open(NvmeDrive drive, NvmeNamespace namespace, Runnable wakeUp) throws IOException {
+    static NvmeLane open(NvmeDrive drive, NvmeNamespace namespace, @Nullable CmbQueues places, Runnable wakeUp)
+            throws IOException {
         BouncePieces bounce = BouncePieces.allocate(drive.hardware().dma());
         try {
-            return new NvmeLane(drive, namespace, drive.controller().openQueue(ENTRIES, wakeUp), bounce);
+            return new NvmeLane(drive, namespace, drive.controller().openQueue(ENTRIES, places, wakeUp), bounce);
         } catch (IOException e) {
             bounce.close();
             throw e;
         }
+    }
+
+    NvmeQueue queue() {
+        return queue;
     }
 
     /** A request on its way: how far its commands are. */

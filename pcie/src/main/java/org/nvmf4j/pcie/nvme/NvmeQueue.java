@@ -17,7 +17,7 @@ import org.nvmf4j.nvme.SubmissionQueueEntry;
 /**
  * A submission queue with a completion queue of its own. Each command has a slot, whose number is its command identifier, from {@link
  * #take} until {@link Handler#ended}; there are one less than entries, so that neither queue can overflow. One thread; nothing is
- * allocated per command.
+ * allocated per command. Submissions that lie in the controller's memory buffer are copied there from host memory.
  */
 public final class NvmeQueue implements AutoCloseable {
     static final int PAGE_BYTES = 4096;
@@ -44,6 +44,9 @@ public final class NvmeQueue implements AutoCloseable {
     private final int submissionDoorbell;
     private final int completionDoorbell;
     private final DmaMemory submissions;
+    /** Where the controller has the submissions, if that is not where they are written. */
+    private final CmbQueues.@Nullable Place place;
+
     private final DmaMemory completions;
     /** A page for a PRP list of each slot; null where SGLs take their place. */
     private final @Nullable DmaMemory lists;
@@ -63,11 +66,20 @@ public final class NvmeQueue implements AutoCloseable {
      * @param cap the controller's CAP
      * @param entries 2 to 4096
      * @param sgls whether the controller takes SGLs in commands of this queue
+     * @param place for the submissions in the controller's memory buffer, or null
      * @throws IOException if there is no memory
      */
-    NvmeQueue(NvmeRegisters registers, long cap, DmaAllocator dma, int qid, int entries, boolean sgls)
+    NvmeQueue(
+            NvmeRegisters registers,
+            long cap,
+            DmaAllocator dma,
+            int qid,
+            int entries,
+            boolean sgls,
+            CmbQueues.@Nullable Place place)
             throws IOException {
         this.registers = registers;
+        this.place = place;
         this.qid = qid;
         this.entries = entries;
         submissionDoorbell = ControllerProperties.doorbell(cap, qid, false);
@@ -118,7 +130,12 @@ public final class NvmeQueue implements AutoCloseable {
     }
 
     long submissionsAddress() {
-        return submissions.busAddress();
+        return place == null ? submissions.busAddress() : place.busAddress();
+    }
+
+    /** Whether the controller has the submissions in its memory buffer. */
+    boolean isInBuffer() {
+        return place != null;
     }
 
     long completionsAddress() {
@@ -134,7 +151,7 @@ public final class NvmeQueue implements AutoCloseable {
     /** Likewise of the submissions, after that. */
     void writeCreateSubmissions(NvmeQueue admin, int slot) {
         CreateQueueCommand.writeSubmissionQueue(
-                admin.commands(), admin.commandAt(), slot, qid, entries, submissions.busAddress());
+                admin.commands(), admin.commandAt(), slot, qid, entries, submissionsAddress());
     }
 
     /** Commands that have not ended. */
@@ -202,9 +219,28 @@ public final class NvmeQueue implements AutoCloseable {
     /** Tells the controller of the commands submitted. */
     public void ring() {
         if (tail != rungTail) {
+            if (place != null) {
+                copyTo(place.segment());
+            }
             rungTail = tail;
             registers.write32(submissionDoorbell, tail);
         }
+    }
+
+    /** Copies what was submitted since the last ring, at most in two pieces, to be there before the doorbell (NVMe Base 2.0, section 8.5). */
+    private void copyTo(MemorySegment buffer) {
+        if (tail < rungTail) {
+            copyTo(buffer, rungTail, entries);
+            copyTo(buffer, 0, tail);
+        } else {
+            copyTo(buffer, rungTail, tail);
+        }
+    }
+
+    private void copyTo(MemorySegment buffer, int first, int end) {
+        long at = (long) first * SubmissionQueueEntry.SIZE_BYTES;
+        long length = (long) (end - first) * SubmissionQueueEntry.SIZE_BYTES;
+        registers.copy(submissions.segment(), buffer, at, length);
     }
 
     /** Takes what has ended, see {@link #poll(Handler, boolean)}, and tells the controller so. */

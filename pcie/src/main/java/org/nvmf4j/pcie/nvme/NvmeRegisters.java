@@ -1,5 +1,7 @@
 package org.nvmf4j.pcie.nvme;
 
+import java.lang.foreign.MemorySegment;
+
 /**
  * A controller's registers, at the offsets of {@link org.nvmf4j.nvme.ControllerProperties}: its BAR 0, or a simulation. What has been
  * written before to memory that the device reads is there before a write here is. A device that has gone reads as all ones; one that somebody
@@ -13,6 +15,13 @@ public interface NvmeRegisters {
     void write32(int offset, int value);
 
     void write64(int offset, long value);
+
+    /**
+     * Copies to memory behind a BAR of the controller, at the same offset; it is there before a write here is.
+     *
+     * @param target mapped; on a device that has gone nothing happens
+     */
+    void copy(MemorySegment source, MemorySegment target, long offset, long lengthBytes);
 
     /** Has the device answer, whoever has kept it from that: the memory space bit of its configuration space. On one that has gone, nothing. */
     void answer();

@@ -13,6 +13,7 @@ import org.nvmf4j.pcie.nvme.NvmeDrives;
 import org.nvmf4j.pcie.nvme.NvmeHardware;
 import org.nvmf4j.pcie.nvme.NvmeRegisters;
 import org.nvmf4j.pcie.nvme.Pace;
+import org.nvmf4j.target.spi.PeerBlock;
 
 /**
  * Takes drives through VFIO. All share one container, from the first that is open to the last that is not given back, since two may be in
@@ -132,6 +133,11 @@ public final class VfioDrives implements NvmeDrives.Opener {
         @Override
         public @Nullable NvmeCmb memoryBuffer() {
             return buffer;
+        }
+
+        @Override
+        public @Nullable PeerBlock allocateInBuffer(long bytes) throws IOException {
+            return offered == null ? null : offered.allocate(bytes);
         }
 
         @Override

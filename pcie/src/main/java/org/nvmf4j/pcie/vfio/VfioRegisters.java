@@ -6,10 +6,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import org.nvmf4j.pcie.nvme.NvmeRegisters;
+import org.nvmf4j.verbs.OnDemandMemory;
 
 /**
- * A controller's registers behind BAR 0 of its function. A controller counts as gone, and reads as all ones, from when its mapping
- * faults, the device is closed, or the kernel waits for us to let go of it. While somebody else resets its function, a read waits.
+ * A controller's registers behind BAR 0 of its function. A controller counts as gone, and reads as all ones, from when a mapping of its
+ * BARs faults, the device is closed, or the kernel waits for us to let go of it. While somebody else resets its function, a read waits.
  * Thread-safe, but for {@link #close}.
  */
 public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
@@ -119,6 +120,18 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
             LONG.setVolatile(bar, (long) offset, value);
             awaitFault();
         } catch (InternalError e) {
+            gone = true;
+        }
+    }
+
+    @Override
+    public void copy(MemorySegment source, MemorySegment target, long offset, long lengthBytes) {
+        if (gone) {
+            return;
+        }
+        if (OnDemandMemory.copy(source, offset, target, offset, lengthBytes)) {
+            VarHandle.fullFence(); // also for what a CPU combines before it writes it
+        } else {
             gone = true;
         }
     }

@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -18,12 +17,13 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nvmf4j.host.Controller;
 import org.nvmf4j.host.Host;
 import org.nvmf4j.host.HostOptions;
@@ -31,7 +31,6 @@ import org.nvmf4j.host.Namespace;
 import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.NvmeStatusException;
-import org.nvmf4j.pcie.CmbPeerMemory;
 import org.nvmf4j.pcie.PciAddress;
 import org.nvmf4j.target.NamespaceSpec;
 import org.nvmf4j.target.PeerMemoryStatistics;
@@ -42,7 +41,6 @@ import org.nvmf4j.target.spi.PeerClient;
 import org.nvmf4j.target.spi.PeerMemory;
 import org.nvmf4j.target.spi.PeerMemoryProvider;
 import org.nvmf4j.target.spi.Reach;
-import org.nvmf4j.testkit.SysfsTree;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceOptions;
 
@@ -64,7 +62,6 @@ class DriveEndToEndTest {
     private final long seed = new Random().nextLong();
     private final SimulatedNvme simulated = new SimulatedNvme(seed);
     private final List<AutoCloseable> opened = new ArrayList<>();
-    private @Nullable CmbPeerMemory offered;
 
     @SuppressWarnings("NullAway.Init")
     private RunningNvme running;
@@ -101,13 +98,11 @@ class DriveEndToEndTest {
     }
 
     private NvmeHardware open(PciAddress address) throws IOException {
-        NvmeCmb buffer = simulated.cmb == null ? null : NvmeCmb.find(simulated, simulated.cmb);
-        if (buffer != null) {
-            SysfsTree tree = new SysfsTree(folder.resolve("sys"));
-            tree.hostBridge("0000:00", SysfsTree.OTHER_HOST_BRIDGE).nvme(address.toString());
-            offered = new CmbPeerMemory(address, buffer, tree.root());
+        assertThat(address).hasToString(SimulatedDrives.ADDRESS);
+        if (simulated.cmb != null) {
+            simulated.cmb.find(simulated, SimulatedDrives.ADDRESS, folder);
         }
-        running = new RunningNvme(simulated, buffer);
+        running = new RunningNvme(simulated);
         return running;
     }
 
@@ -135,7 +130,8 @@ class DriveEndToEndTest {
     private final class OwnMemory implements PeerMemoryProvider {
         @Override
         public List<? extends PeerMemory> memories() {
-            return offered == null || !offered.isPresent() ? List.of() : List.of(offered);
+            PeerMemory own = simulated.cmb == null ? null : simulated.cmb.peerMemory();
+            return own == null || !own.isPresent() ? List.of() : List.of(own);
         }
 
         @Override
@@ -231,9 +227,11 @@ class DriveEndToEndTest {
         workers.forEach(Worker::checkMedium);
     }
 
-    @Test
-    void goesOnAfterAResetUnderLoad() throws IOException {
-        start("pcie:04:00.0");
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void goesOnAfterAResetUnderLoad(boolean useCmbSqs) throws IOException {
+        simulated.cmb = useCmbSqs ? new SimulatedCmb() : null;
+        start("pcie:04:00.0,use_cmb_sqs=" + (useCmbSqs ? 1 : 0));
         List<Worker> workers = workers();
         int resets = 0;
         CompletableFuture<Void> load = run(workers, 150);
@@ -259,8 +257,8 @@ class DriveEndToEndTest {
         }
     }
 
-    private void endsForGood(Runnable trouble) throws IOException {
-        start("pcie:04:00.0");
+    private void endsForGood(String spec, Runnable trouble) throws IOException {
+        start(spec);
         List<CompletableFuture<Void>> loads = new ArrayList<>();
         for (Worker worker : workers()) {
             loads.add(run(List.of(worker), 1_000_000));
@@ -280,13 +278,23 @@ class DriveEndToEndTest {
 
     @Test
     void endsRequestsForGoodWhenTheDriveIsRemoved() throws IOException {
-        endsForGood(() -> simulated.removed = true);
+        endsForGood("pcie:04:00.0", () -> simulated.removed = true);
     }
 
     @Test
     void givesADriveBackThatIsToBeUnbound() throws IOException {
-        endsForGood(() -> running.wanted = true);
+        endsForGood("pcie:04:00.0", () -> running.wanted = true);
         await(new CompletableFuture<>(), () -> running.givenBack);
+    }
+
+    /** As long as its memory is mapped, the kernel does not have it back. */
+    @Test
+    void givesADriveBackThatHadSubmissionQueuesInItsMemory() throws IOException {
+        SimulatedCmb cmb = new SimulatedCmb();
+        simulated.cmb = cmb;
+        endsForGood("pcie:04:00.0,use_cmb_sqs=1", () -> running.wanted = true);
+        await(new CompletableFuture<>(), () -> running.givenBack);
+        assertThat(cmb.maps).isZero();
     }
 
     @Test
@@ -315,7 +323,20 @@ class DriveEndToEndTest {
         run(workers, 50).join();
         workers.forEach(Worker::checkMedium);
         assertThat(target.peerMemoryStatistics().buffers()).isGreaterThan(10);
-        Objects.requireNonNull(offered).close();
+    }
+
+    /** Queues and data share the buffer: half of it each, of which each lane has its part. */
+    @Test
+    void submissionQueuesAreInTheDrivesOwnMemoryBesideData() throws IOException {
+        SimulatedCmb cmb = new SimulatedCmb();
+        simulated.cmb = cmb;
+        start("pcie:04:00.0,p2pmem=1,use_cmb_sqs=1");
+        namespace.write(0, MemorySegment.ofArray(new byte[64 << 10])); // as the workers take it to be
+        List<Worker> workers = workers();
+        run(workers, 100).join();
+        workers.forEach(Worker::checkMedium);
+        assertThat(cmb.queues()).isEqualTo(LANES);
+        assertThat(target.peerMemoryStatistics().buffers()).isGreaterThan(10);
     }
 
     private static boolean holds(MemorySegment memory, byte[] bytes) {

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -42,9 +44,14 @@ class NvmeBackendSeedsTest {
     private static final List<Logger> TROUBLES = List.of(
             Logger.getLogger(NvmeController.class.getName()),
             Logger.getLogger(NvmeDrive.class.getName()),
+            Logger.getLogger(NvmeBackend.class.getName()),
             Logger.getLogger(NvmeLane.class.getName()));
 
     private final Map<String, Integer> seen = new HashMap<>();
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path sysfs;
 
     @BeforeAll
     static void silence() {
@@ -71,13 +78,16 @@ class NvmeBackendSeedsTest {
                             "SGLs",
                             "failed",
                             "to try again",
-                            "for good");
+                            "for good",
+                            "in the buffer",
+                            "in host memory");
         }
     }
 
     private final class Scenario {
         private final Random random;
         private final SimulatedNvme device;
+        private final SimulatedCmb cmb = new SimulatedCmb();
         private final NvmeBackend backend;
         private final List<LaneUser> users = new ArrayList<>();
         private int regions;
@@ -99,7 +109,12 @@ class NvmeBackendSeedsTest {
                 device.limits =
                         new IdentifyControllerNvm().wzsl(random.nextInt(4)).dmrsl(random.nextInt(60));
             }
-            backend = (NvmeBackend) SimulatedDrives.backend(device);
+            boolean useCmbSqs = random.nextBoolean();
+            if (useCmbSqs) {
+                device.cmb = cmb;
+                cmb.find(device, SimulatedDrives.ADDRESS, sysfs);
+            }
+            backend = (NvmeBackend) SimulatedDrives.backend(device, useCmbSqs);
             device.loses = random.nextInt(3) * 50;
             device.fails = random.nextInt(3) * 30;
             device.meanwhile = this::runLanes;
@@ -127,6 +142,7 @@ class NvmeBackendSeedsTest {
             }
             assertThat(device.allocations()).isZero();
             assertThat(device.openings).isZero();
+            assertThat(cmb.maps).isZero();
         }
 
         private void step() throws IOException {
@@ -201,6 +217,9 @@ class NvmeBackendSeedsTest {
             LaneUser(int region) throws IOException {
                 this.region = region;
                 lane = backend.openLane(() -> {});
+                if (lane instanceof NvmeLane made) {
+                    seen.merge(made.queue().isInBuffer() ? "in the buffer" : "in host memory", 1, Integer::sum);
+                }
                 device.refusesToMap = random.nextInt(8) == 0;
                 mapping = lane.map(memory, null);
                 device.refusesToMap = false;

@@ -368,7 +368,7 @@ class NvmeBackendTest {
         SimulatedNvme second = new SimulatedNvme(2);
         Iterator<SimulatedNvme> there = List.of(device, second).iterator();
         NvmeDrives drives = new NvmeDrives(address -> there.next(), false);
-        NvmeBackend first = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1);
+        NvmeBackend first = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1, false);
         backend = first;
         device.removed = true;
         while (!first.drive().isGivenBack()) {
@@ -378,9 +378,10 @@ class NvmeBackendTest {
         lane = first.openLane(() -> {});
         mapping = lane.map(memory, null);
         assertThat(run(BackendOperation.READ, 0, 0, 4096, false)).isEqualTo(BackendStatus.DEVICE_STATUS);
-        NvmeBackend other = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1);
+        NvmeBackend other = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1, false);
         assertThat(other.drive()).isNotSameAs(first.drive());
-        assertThatThrownBy(() -> drives.open(SimulatedDrives.ADDRESS, 1)).hasMessageContaining("is exported already");
+        assertThatThrownBy(() -> drives.open(SimulatedDrives.ADDRESS, 1, false))
+                .hasMessageContaining("is exported already");
         other.close();
         assertThat(second.openings).isZero();
         assertThat(second.allocations()).isZero();
@@ -434,14 +435,14 @@ class NvmeBackendTest {
     @Test
     void refusesANamespaceThatIsNotThereOrTaken() throws IOException {
         NvmeDrives drives = SimulatedDrives.of(device, false);
-        assertThatThrownBy(() -> drives.open("0000:04:00.0", 7))
+        assertThatThrownBy(() -> drives.open("0000:04:00.0", 7, false))
                 .hasMessage("namespace 7 of drive 0000:04:00.0 is not there; it has 1");
-        assertThatThrownBy(() -> drives.open("0000:05:00.0", 0)).hasMessage("0000:05:00.0 is not there");
-        try (Backend _ = drives.open("04:00.0", 1)) {
-            assertThatThrownBy(() -> drives.open("0000:04:00.0", 0))
+        assertThatThrownBy(() -> drives.open("0000:05:00.0", 0, false)).hasMessage("0000:05:00.0 is not there");
+        try (Backend _ = drives.open("04:00.0", 1, false)) {
+            assertThatThrownBy(() -> drives.open("0000:04:00.0", 0, false))
                     .hasMessage("namespace 1 of drive 0000:04:00.0 is exported already");
         }
-        drives.open("0000:04:00.0", 1).close();
+        drives.open("0000:04:00.0", 1, false).close();
     }
 
     @Test

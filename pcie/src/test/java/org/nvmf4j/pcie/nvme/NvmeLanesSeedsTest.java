@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -13,9 +14,11 @@ import java.util.Map;
 import java.util.Random;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -37,6 +40,10 @@ class NvmeLanesSeedsTest {
 
     private final Map<String, Integer> seen = new HashMap<>();
 
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path sysfs;
+
     @BeforeAll
     static void silence() {
         TROUBLE.setLevel(Level.OFF);
@@ -51,7 +58,9 @@ class NvmeLanesSeedsTest {
     void keepsEachPromiseInAnyOrderOfTrouble() {
         Seeds.each(500, seed -> new Trouble(seed).run());
         if (Long.getLong("nvmf4j.seed") == null) {
-            assertThat(seen).containsKeys("right", "failed", "by a reset", "for good", "lanes", "resets", "SGLs");
+            assertThat(seen)
+                    .containsKeys(
+                            "right", "failed", "by a reset", "for good", "lanes", "resets", "SGLs", "in the buffer");
         }
     }
 
@@ -64,6 +73,8 @@ class NvmeLanesSeedsTest {
     private final class Trouble {
         private final Random random;
         private final SimulatedNvme device;
+        private final SimulatedCmb cmb = new SimulatedCmb();
+        private final @Nullable CmbQueues places;
         private final NvmeController controller;
         private final List<Lane> lanes = new ArrayList<>();
         private boolean inControl;
@@ -77,7 +88,14 @@ class NvmeLanesSeedsTest {
             device.sgls = random.nextInt(3);
             device.cap = ControllerProperties.cap(1 + random.nextInt(63), 500 * random.nextInt(5))
                     | (long) random.nextInt(4) << 32;
-            controller = NvmeController.start(device, device, device, null);
+            if (random.nextBoolean()) {
+                device.cmb = cmb;
+                cmb.find(device, SimulatedDrives.ADDRESS, sysfs);
+                places = CmbQueues.reserve("drive", device, device.granted);
+            } else {
+                places = null;
+            }
+            controller = NvmeController.start(device, device, device, device.memoryBuffer());
             device.loses = random.nextInt(3) * 20;
             device.fails = random.nextInt(3) * 10;
             device.meanwhile = this::runLanes;
@@ -106,6 +124,11 @@ class NvmeLanesSeedsTest {
             count("resets", (int) controller.resets());
             count("SGLs", device.described);
             assertThat(device.allocations()).isZero();
+            if (places != null) {
+                places.close();
+            }
+            device.close();
+            assertThat(cmb.maps).isZero();
         }
 
         private void step() throws IOException {
@@ -215,8 +238,9 @@ class NvmeLanesSeedsTest {
 
             Lane(int region) throws IOException {
                 this.region = region;
-                io = controller.openQueue(2 + random.nextInt(15), () -> {});
+                io = controller.openQueue(2 + random.nextInt(15), places, () -> {});
                 queue = io.queue();
+                count("in the buffer", queue.isInBuffer() ? 1 : 0);
                 memory = device.allocate((long) PIECES * PIECE_BYTES);
                 Arrays.fill(pieceOfSlot, -1);
                 for (int i = 0; i < PIECES; i++) {

@@ -1,14 +1,15 @@
 package org.nvmf4j.pcie.nvme;
 
+import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import org.nvmf4j.target.spi.PeerBlock;
 
 /** A simulated controller that works in a thread of its own, for a driver that has threads too. */
 final class RunningNvme implements NvmeHardware, Pace {
     private static final long WORK_NANOS = 20_000;
 
     private final SimulatedNvme device;
-    private final @Nullable NvmeCmb buffer;
     private final Thread thread =
             Thread.ofPlatform().daemon().name("simulated-nvme").unstarted(this::run);
     private volatile boolean stopped;
@@ -16,9 +17,8 @@ final class RunningNvme implements NvmeHardware, Pace {
     volatile boolean wanted;
     volatile boolean givenBack;
 
-    RunningNvme(SimulatedNvme device, @Nullable NvmeCmb buffer) {
+    RunningNvme(SimulatedNvme device) {
         this.device = device;
-        this.buffer = buffer;
         thread.start();
     }
 
@@ -57,7 +57,12 @@ final class RunningNvme implements NvmeHardware, Pace {
 
     @Override
     public @Nullable NvmeCmb memoryBuffer() {
-        return buffer;
+        return device.memoryBuffer();
+    }
+
+    @Override
+    public @Nullable PeerBlock allocateInBuffer(long bytes) throws IOException {
+        return device.allocateInBuffer(bytes);
     }
 
     @Override
@@ -68,6 +73,9 @@ final class RunningNvme implements NvmeHardware, Pace {
     @Override
     public void giveBack() {
         device.removed = true;
+        if (device.cmb != null) {
+            device.cmb.peerMemory().close();
+        }
         givenBack = true;
     }
 

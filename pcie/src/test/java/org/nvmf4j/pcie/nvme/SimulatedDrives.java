@@ -23,6 +23,10 @@ final class SimulatedDrives {
 
     /** The only namespace of a drive that the test looks after. */
     static Backend backend(SimulatedNvme device) throws IOException {
-        return of(device, false).open(ADDRESS, 0);
+        return backend(device, false);
+    }
+
+    static Backend backend(SimulatedNvme device, boolean useCmbSqs) throws IOException {
+        return of(device, false).open(ADDRESS, 0, useCmbSqs);
     }
 }

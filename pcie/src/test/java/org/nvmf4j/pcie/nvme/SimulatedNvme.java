@@ -28,6 +28,7 @@ import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.LbaFormat;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.target.spi.PeerBlock;
 
 /**
  * A controller with one namespace, its bus and the time, from a seed: works while the driver pauses, ends commands in any order, and
@@ -170,6 +171,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         events.clear();
         reported = 0;
         csts = 0;
+        if (cmb != null) {
+            cmb.forget();
+        }
     }
 
     /** Whether a driver has it. */
@@ -192,7 +196,20 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     @Override
+    public @Nullable NvmeCmb memoryBuffer() {
+        return cmb == null ? null : cmb.found;
+    }
+
+    @Override
+    public @Nullable PeerBlock allocateInBuffer(long bytes) throws IOException {
+        return cmb == null ? null : cmb.peerMemory().allocate(bytes);
+    }
+
+    @Override
     public void close() {
+        if (cmb != null) {
+            cmb.peerMemory().close();
+        }
         openings--;
     }
 
@@ -310,6 +327,13 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             configure(value);
         } else {
             throw new AssertionError("a write of " + ControllerProperties.name(offset));
+        }
+    }
+
+    @Override
+    public synchronized void copy(MemorySegment source, MemorySegment target, long offset, long lengthBytes) {
+        if (!removed) {
+            MemorySegment.copy(source, offset, target, offset, lengthBytes);
         }
     }
 
@@ -467,7 +491,8 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                 Queue queue = Objects.requireNonNull(queues.get(CreateQueueCommand.completionQid(entry, 0)));
                 queue.submissions = SubmissionQueueEntry.prp1(entry, 0);
                 queue.submissionEntries = CreateQueueCommand.entries(entry, 0);
-                complete(command, NvmeStatus.SUCCESS, 0);
+                long bytes = (long) queue.submissionEntries * SubmissionQueueEntry.SIZE_BYTES;
+                complete(command, cmb == null ? NvmeStatus.SUCCESS : cmb.takeQueue(queue.submissions, bytes), 0);
             }
             case AdminOpcode.ABORT -> abort(command);
             case AdminOpcode.ASYNCHRONOUS_EVENT_REQUEST -> events.add(command);
@@ -564,6 +589,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         if (mdts > 0 && length > (long) PAGE_BYTES << mdts) {
             throw new AssertionError(length + " bytes are more than MDTS " + mdts);
         }
-        return SimulatedPointers.pieces(entry, length, sgls, this::at);
+        List<MemorySegment> pieces = SimulatedPointers.pieces(entry, length, sgls, this::at);
+        if (cmb != null) {
+            cmb.check(entry, pieces);
+        }
+        return pieces;
     }
 }

@@ -7,7 +7,10 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.nvmf4j.linux.MappedFile;
 import org.nvmf4j.linux.SystemErrors;
 import org.nvmf4j.pcie.PciAddress;
 import org.nvmf4j.pcie.nvme.DmaMemory;
@@ -177,6 +181,35 @@ class VfioContainerTest {
             kernel.refuse("pread", SystemErrors.EIO);
             kernel.refuse("pwrite", SystemErrors.EIO);
             assertThat(registers.read64(0)).as("a function that was pulled out").isEqualTo(-1);
+        }
+    }
+
+    /** As often as it takes to have it compiled, since there a fault may be told late. */
+    @Test
+    void aFunctionWhoseMemoryFaultsHasGone() throws IOException {
+        Path file = Files.write(dir.resolve("memory"), new byte[8192]);
+        try (VfioContainer container = container();
+                VfioDevice device = container.open(DRIVE);
+                VfioRegisters registers = device.registers();
+                Arena arena = Arena.ofShared()) {
+            MemorySegment memory = MappedFile.map(arena, file, 0, 8192);
+            MemorySegment commands = arena.allocate(8192, 64);
+            for (int i = 0; i < 30_000; i++) {
+                commands.set(ValueLayout.JAVA_INT, 64, i);
+                registers.copy(commands, memory, 64, 128);
+            }
+            assertThat(memory.get(ValueLayout.JAVA_INT, 64)).isEqualTo(29_999);
+            assertThat(registers.read32(0)).isZero();
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                channel.truncate(0);
+            }
+            registers.copy(commands, memory, 64, 128);
+            registers.write32(0, 7);
+            assertThat(kernel.registers().get(ValueLayout.JAVA_INT, 0))
+                    .as("a doorbell for what is not there")
+                    .isZero();
+            assertThat(registers.read32(0)).isEqualTo(-1);
+            registers.copy(commands, memory, 64, 128);
         }
     }
 
