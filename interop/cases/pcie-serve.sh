@@ -80,6 +80,34 @@ END
         ! grep -a -q -F "$NQN" "$OUT/$drive" || { echo "the NQN is there"; return 1; }
     done
 }
+# commands_in_buffer NSID : the commands that wrote the data of writes_drive, all of its blocks, stand in the drive's memory buffer if
+# its submission queues are to be there, else none does; so long as the buffer is not used for data as well
+commands_in_buffer() {
+    local served=${SERVED[$1 - 1]} drive blocks
+    drive=${served%%/*}
+    buffer "$drive" || return 1
+    blocks=$(python3 - "$OUT/$drive" "${served:${#drive} + 1:1}" << 'END'
+import struct, sys
+buffer, nsid, found = open(sys.argv[1], "rb").read(), int(sys.argv[2]), set()
+for at in range(0, len(buffer), 64):
+    opcode, flags, _, ns = struct.unpack_from("<BBHI", buffer, at)
+    address, _, lba, count = struct.unpack_from("<QQQH", buffer, at + 24)
+    if (opcode, flags & 3, ns) == (1, 0, nsid) and address and lba + count < 8192:
+        found.update(range(lba, lba + count + 1))
+print(len(found))
+END
+    )
+    echo "commands for $blocks of 8192 blocks in the buffer of $drive"
+    if [[ "$served" = *use_cmb_sqs=1* ]]; then [ "$blocks" = 8192 ]; else [ "$blocks" = 0 ]; fi
+}
+# queues_told : the target says where the queues of both drives are, two of each namespace that has them in the buffer, and misses no room
+queues_told() {
+    local drive
+    for drive in "$CMB_DRIVE, namespace 1" "$LEGACY_DRIVE, namespace 3"; do
+        [ "$(grep -c "^nvmf: info: drive $drive: submission queue [0-9]* is in the drive's memory buffer" "$OUT/serve.log")" = 2 ] || { echo "$drive"; return 1; }
+    done
+    [ "$(grep -c 'submission queue' "$OUT/serve.log")" = 4 ]
+}
 # benches NSID BLOCK-SIZE DEPTH SIZE : blocks that can be checked
 benches() {
     ours bench -a "$DRIVES" -n "$NQN" -N "$1" --rw randrw --bs "$2" --iodepth "$3" --size "$4" --verify crc32c
@@ -98,16 +126,19 @@ counted() { local what; for what; do grep -E "^peer memory:.*$what" "$OUT/serve.
 
 case_pcie_serve() {
     # a drive's namespace, and what of peer memory its data passes through over software RDMA: none, or a drive's; NSIDs of the target count from 1
-    local nsid SERVED=("$CMB_DRIVE/1,p2pmem=0 none" "$CMB_DRIVE/2,p2pmem=1 none" "$CMB_DRIVE/3,p2pmem=$CMB_DRIVE $CMB_DRIVE"
-        "$LEGACY_DRIVE/1,p2pmem=0 none" "$LEGACY_DRIVE/2,p2pmem=1 none" "$LEGACY_DRIVE/3,p2pmem=$LEGACY_DRIVE $LEGACY_DRIVE"
+    local nsid SERVED=("$CMB_DRIVE/1,p2pmem=0,use_cmb_sqs=1 none" "$CMB_DRIVE/2,p2pmem=1 none" "$CMB_DRIVE/3,p2pmem=$CMB_DRIVE $CMB_DRIVE"
+        "$LEGACY_DRIVE/1,p2pmem=0 none" "$LEGACY_DRIVE/2,p2pmem=1 none" "$LEGACY_DRIVE/3,p2pmem=$LEGACY_DRIVE,use_cmb_sqs=1 $LEGACY_DRIVE"
         "$SWITCH_PLAIN,bs=4096,p2pmem=$SWITCH_CMB $SWITCH_CMB")
     check "a guest with an IOMMU and three drives, and two below a switch" drives_with_switch
     check "the drives are bound to vfio-pci" takes_drives
     check "a drive that does not reach another's memory buffer is not given it" refused_drives 'is not known to route between them' \
         --ns "pcie:$PLAIN_DRIVE,p2pmem=$CMB_DRIVE" --ns "pcie:$CMB_DRIVE/1"
+    check "a drive without a memory buffer has no submission queues there" refused_drives 'has no memory buffer that can be used' \
+        --ns "pcie:$PLAIN_DRIVE,use_cmb_sqs=1"
     check "a target of all drives over the kernel's rdma_rxe" serve_all
     for nsid in 1 3 6 7; do
         check "what our host writes to ${SERVED[nsid - 1]% *} is on the medium" writes_drive "$nsid"
+        [ "$nsid" = 7 ] || check "its commands are in the drive's memory buffer if its queues are" commands_in_buffer "$nsid"
     done
     check "the target ends" unserve_drives
     # The guest's rdma_rxe cannot register a drive's memory buffer.
@@ -131,6 +162,7 @@ case_pcie_serve() {
     done
     host_disconnects
     check "the target ends" unserve_drives
+    check "it has said where the submission queues were" queues_told
     check "bytes passed through peer memory, none were lost" counted ' [1-9][^ ]* in [1-9][0-9]* buffers, lost 0;' 'vanished 0'
     check "some did not: none could be selected, the buffers were in use, or they came in a capsule" \
         counted 'not selected [1-9]' 'exhausted [1-9]' 'in capsule [1-9]'
