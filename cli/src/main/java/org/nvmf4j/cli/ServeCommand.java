@@ -29,6 +29,7 @@ import org.nvmf4j.target.Subsystem;
 import org.nvmf4j.target.Target;
 import org.nvmf4j.target.TargetOptions;
 import org.nvmf4j.target.TargetStatistics;
+import org.nvmf4j.target.spi.DriveOpener;
 import org.nvmf4j.verbs.AddressText;
 import org.nvmf4j.verbs.Device;
 import org.nvmf4j.verbs.DeviceAttributes;
@@ -157,11 +158,11 @@ final class ServeCommand implements Callable<Integer> {
         }
         SysfsPeerMemoryProvider memories =
                 specs.stream().anyMatch(ServeCommand::wantsPeerMemory) ? peerMemory.provider() : null;
-        subsystem.addNamespaces(specs, Drives.throughVfio(buffer -> {
+        DriveOpener drives = Drives.throughVfio(buffer -> {
             if (memories != null) {
                 memories.add(buffer);
             }
-        }));
+        });
         CountDownLatch stop = new CountDownLatch(1);
         List<Device> devices = new ArrayList<>();
         if (parent != null) {
@@ -171,7 +172,19 @@ final class ServeCommand implements Callable<Integer> {
                     .thenRun(stop::countDown);
         }
         try (Interrupt _ = Interrupt.onSignal(stop::countDown, 0)) {
-            serve(builder(options, subsystem, memories), subsystem, ports, devices, stop);
+            Target target;
+            try {
+                subsystem.addNamespaces(specs, drives);
+                target = start(builder(options, subsystem, memories), ports, devices);
+            } catch (IOException | RuntimeException e) {
+                // A drive is shut down, not dropped.
+                subsystem
+                        .namespaces()
+                        .forEach(namespace ->
+                                subsystem.removeNamespace(namespace.nsid()).join());
+                throw e;
+            }
+            serve(target, subsystem, devices, stop);
         } finally {
             devices.forEach(Device::close);
         }
@@ -223,11 +236,21 @@ final class ServeCommand implements Callable<Integer> {
         return builder;
     }
 
-    /** What this machine does not allow is no fault of the command line. */
-    private static Target start(Target.Builder builder) throws IOException {
+    private Target start(Target.Builder builder, Map<InetAddress, List<InetSocketAddress>> ports, List<Device> devices)
+            throws IOException {
+        for (Map.Entry<InetAddress, List<InetSocketAddress>> entry : ports.entrySet()) {
+            Device opened = Device.open(
+                    device.provider,
+                    device.applyTo(DeviceOptions.at(entry.getKey()).withVectors(lanes)));
+            devices.add(opened);
+            for (InetSocketAddress port : entry.getValue()) {
+                builder.listen(opened, port.getPort());
+            }
+        }
         try {
             return builder.start();
         } catch (IllegalArgumentException e) {
+            // What this machine does not allow is no fault of the command line.
             throw new IOException(e.getMessage(), e);
         }
     }
@@ -240,23 +263,8 @@ final class ServeCommand implements Callable<Integer> {
         return namespace.peerMemory().kind() != PeerMemoryChoice.Kind.OFF;
     }
 
-    private void serve(
-            Target.Builder builder,
-            Subsystem subsystem,
-            Map<InetAddress, List<InetSocketAddress>> ports,
-            List<Device> devices,
-            CountDownLatch stop)
-            throws IOException {
-        for (Map.Entry<InetAddress, List<InetSocketAddress>> entry : ports.entrySet()) {
-            Device opened = Device.open(
-                    device.provider,
-                    device.applyTo(DeviceOptions.at(entry.getKey()).withVectors(lanes)));
-            devices.add(opened);
-            for (InetSocketAddress port : entry.getValue()) {
-                builder.listen(opened, port.getPort());
-            }
-        }
-        try (Target target = start(builder)) {
+    private void serve(Target started, Subsystem subsystem, List<Device> devices, CountDownLatch stop) {
+        try (Target target = started) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("ready: " + describe(target, subsystem, devices));
             out.flush();
