@@ -75,7 +75,7 @@ public final class NvmeController implements AutoCloseable {
         this.memoryBuffer = memoryBuffer;
         cap = registers.read64(ControllerProperties.CAP);
         if (cap == -1) {
-            throw new NvmeDeviceException("the controller has gone: its registers read as all ones");
+            throw new NvmeDeviceException("the controller has gone: its registers do not answer");
         }
         if ((cap & ControllerProperties.CAP_CSS_NVM) == 0
                 || ControllerProperties.minPageSizeBytes(cap) > NvmeQueue.PAGE_BYTES) {
@@ -163,13 +163,21 @@ public final class NvmeController implements AutoCloseable {
     /** CSTS; notices a controller that has gone. */
     private int readStatus() throws NvmeDeviceException {
         int csts = registers.read32(ControllerProperties.CSTS);
-        if (csts == GONE) {
+        if (csts == GONE || (csts == 0 && !answers())) {
             remove();
         }
         if (removed) {
-            throw new NvmeDeviceException("the controller has gone: its registers read as all ones");
+            throw new NvmeDeviceException("the controller has gone: its registers do not answer");
         }
         return csts;
+    }
+
+    /** Whether its registers, which read as 0, are its registers, if need be from now on: one that cannot be reached may go on. */
+    private boolean answers() {
+        if (registers.read64(ControllerProperties.CAP) != cap) {
+            registers.answer();
+        }
+        return registers.read64(ControllerProperties.CAP) == cap;
     }
 
     /** A controller that was enabled runs until it fails, or somebody else resets its function. */

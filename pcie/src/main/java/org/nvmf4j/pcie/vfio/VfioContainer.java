@@ -114,6 +114,11 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
         return device;
     }
 
+    /** The same, or null if the container is over. */
+    synchronized @Nullable VfioDevice openUnlessClosed(PciAddress address) throws IOException {
+        return closed ? null : open(address);
+    }
+
     private VfioDevice take(Group group, PciAddress address) throws IOException {
         int file;
         try (Arena arena = Arena.ofConfined()) {
@@ -300,18 +305,6 @@ public final class VfioContainer implements DmaAllocator, AutoCloseable {
         } catch (LinuxException e) {
             LOGGER.log(System.Logger.Level.WARNING, "memory at 0x%x stays mapped: %s".formatted(iova, e.getMessage()));
         }
-    }
-
-    /** Closes it if it has no function. */
-    synchronized void closeIfUnused() {
-        if (groups.isEmpty()) {
-            close();
-        }
-    }
-
-    /** Whether it is over; then another container can be opened. */
-    synchronized boolean isClosed() {
-        return closed;
     }
 
     @Override

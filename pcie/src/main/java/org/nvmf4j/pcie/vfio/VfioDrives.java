@@ -48,30 +48,35 @@ public final class VfioDrives implements NvmeDrives.Opener {
     @Override
     public synchronized NvmeHardware open(PciAddress address) throws IOException {
         VfioContainer shared = container;
-        if (shared == null || shared.isClosed()) {
+        VfioDevice device = shared == null ? null : shared.openUnlessClosed(address);
+        if (shared == null || device == null) {
             shared = containers.open();
             container = shared;
+            device = openFirst(shared, address);
         }
-        VfioDevice device = null;
         boolean fits = false;
         try {
-            device = shared.open(address);
             NvmeHardware hardware = new Drive(shared, device);
             fits = true;
             return hardware;
         } finally {
             if (!fits) {
-                if (device != null) {
-                    device.close();
-                }
-                shared.closeIfUnused();
+                device.close();
             }
         }
     }
 
-    /** So that nobody takes a container that ends just then. */
-    private synchronized void close(VfioDevice device) {
-        device.close();
+    private static VfioDevice openFirst(VfioContainer made, PciAddress address) throws IOException {
+        boolean fits = false;
+        try {
+            VfioDevice device = made.open(address);
+            fits = true;
+            return device;
+        } finally {
+            if (!fits) {
+                made.close();
+            }
+        }
     }
 
     private final class Drive implements NvmeHardware, Pace {
@@ -152,7 +157,7 @@ public final class VfioDrives implements NvmeDrives.Opener {
                 offered = null;
             }
             registers.close();
-            VfioDrives.this.close(device);
+            device.close();
         }
 
         @Override

@@ -449,7 +449,7 @@ class NvmeBackendTest {
     void saysWhatKeepsADriveFromStarting() {
         device.removed = true;
         assertThatThrownBy(() -> SimulatedDrives.backend(device))
-                .hasMessage("0000:04:00.0: the controller has gone: its registers read as all ones");
+                .hasMessage("0000:04:00.0: the controller has gone: its registers do not answer");
         device.removed = false;
     }
 

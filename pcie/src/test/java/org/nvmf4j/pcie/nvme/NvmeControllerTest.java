@@ -372,6 +372,22 @@ class NvmeControllerTest {
     }
 
     @Test
+    void cutsOffAControllerWhoseRegistersCannotBeReached() throws IOException {
+        NvmeController controller = start();
+        try (DmaMemory memory = device.allocate(4096)) {
+            Client client = new Client(device, controller);
+            int slot = client.submit(IoOpcode.READ, 0, 1, memory.busAddress());
+            device.cutOff();
+            assertThatThrownBy(controller::lookAfter).hasMessageContaining("has gone");
+            assertThat(device.isBusMaster()).isFalse();
+            client.follow();
+            assertThat(client.statuses[slot]).isEqualTo(NvmeController.ENDED_FOR_GOOD);
+            controller.close();
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    @Test
     void startsAControllerAgainThatIsResetBeforeAnAdminCommand() throws IOException {
         List<Integer> heard = new ArrayList<>();
         try (NvmeController controller = start()) {
@@ -431,7 +447,7 @@ class NvmeControllerTest {
             controller.close();
         }
         assertThat(device.allocations()).isZero();
-        assertThatThrownBy(this::start).hasMessageContaining("all ones");
+        assertThatThrownBy(this::start).hasMessageContaining("do not answer");
         assertThat(device.allocations()).isZero();
     }
 

@@ -77,6 +77,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private boolean busMaster;
     private boolean wasReset;
     private boolean off;
+    private boolean cutOff;
     private int reported;
 
     /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
@@ -259,9 +260,19 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         busMaster = false;
     }
 
+    /** Its registers cannot be reached any more, while it goes on with what it has. */
+    synchronized void cutOff() {
+        off = true;
+        cutOff = true;
+    }
+
     @Override
     public synchronized void answer() {
-        off = false;
+        off = cutOff;
+    }
+
+    synchronized boolean isBusMaster() {
+        return busMaster;
     }
 
     @Override
