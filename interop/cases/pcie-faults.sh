@@ -12,9 +12,9 @@ binds_drives() {
             readlink devices/\$d/driver | grep vfio-pci || exit 1
         done"
 }
-# serve_switch : the two drives below the switch, whose data all passes through the memory buffer of the first
+# serve_switch : the two drives below the switch, whose data all passes through the memory buffer of the first, which has its own queues there
 serve_switch() {
-    serve_drives --ns "pcie:$SWITCH_CMB,p2pmem=$SWITCH_CMB" --ns "pcie:$SWITCH_PLAIN,p2pmem=$SWITCH_CMB" --inline-data-size 0
+    serve_drives --ns "pcie:$SWITCH_CMB,p2pmem=$SWITCH_CMB,use_cmb_sqs=1" --ns "pcie:$SWITCH_PLAIN,p2pmem=$SWITCH_CMB" --inline-data-size 0
 }
 switch_connects() {
     guest "nvme connect -t rdma -a $DRIVES -s 4420 -n $NQN -i 1 --reconnect-delay=1 --ctrl-loss-tmo=300 || exit 1
