@@ -6,7 +6,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import org.nvmf4j.pcie.nvme.NvmeRegisters;
-import org.nvmf4j.verbs.OnDemandMemory;
 
 /**
  * A controller's registers behind BAR 0 of its function. A controller counts as gone, and reads as all ones, from when a mapping of its
@@ -129,9 +128,11 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
         if (gone) {
             return;
         }
-        if (OnDemandMemory.copy(source, offset, target, offset, lengthBytes)) {
+        try {
+            MemorySegment.copy(source, offset, target, offset, lengthBytes);
+            awaitFault();
             VarHandle.fullFence(); // also for what a CPU combines before it writes it
-        } else {
+        } catch (InternalError e) {
             gone = true;
         }
     }
