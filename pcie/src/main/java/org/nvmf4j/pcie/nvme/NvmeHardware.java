@@ -1,7 +1,6 @@
 package org.nvmf4j.pcie.nvme;
 
 import java.io.IOException;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.PeerBlock;
 
@@ -28,14 +27,17 @@ public interface NvmeHardware extends AutoCloseable {
         return null;
     }
 
-    /** Whether a block is in the controller's own memory buffer, so that the controller finds it at its address on the bus. */
+    /**
+     * Whether a block is in the controller's own memory buffer, so that the controller finds it at its address on the bus. One left from a
+     * drive that was at the same address before is not, and nobody can tell but by where it is mapped.
+     */
     default boolean isOwnMemory(PeerBlock block) {
         NvmeCmb buffer = memoryBuffer();
-        OptionalLong address = block.busAddress();
-        return buffer != null
-                && address.isPresent()
-                && address.getAsLong() >= buffer.busAddress()
-                && address.getAsLong() - buffer.busAddress() < buffer.sizeBytes();
+        if (buffer == null) {
+            return false;
+        }
+        long at = block.segment().address() - buffer.segment().address();
+        return at >= 0 && at < buffer.sizeBytes();
     }
 
     /** Whether somebody waits for the function to be given back, as it is unplugged or unbound. */

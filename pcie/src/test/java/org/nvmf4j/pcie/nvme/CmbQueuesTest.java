@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.ReadWriteCommand;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.pcie.CmbPeerMemory;
 import org.nvmf4j.pcie.LoggedWarnings;
 import org.nvmf4j.target.spi.BackendLane;
 import org.nvmf4j.target.spi.BackendMapping;
@@ -99,6 +101,30 @@ class CmbQueuesTest {
             }
         }
         return found;
+    }
+
+    /** Its block is at an address where the drive has its own buffer. */
+    @Test
+    void theBufferOfADriveThatWasThereBeforeIsNotItsOwn() throws IOException {
+        SimulatedCmb before = new SimulatedCmb();
+        device.cmb = before;
+        before.find(device, SimulatedDrives.ADDRESS, sysfs);
+        CmbPeerMemory left = before.peerMemory();
+        NvmeLane lane = openLane(open());
+        int allocations = device.allocations();
+        try (PeerBlock own = Objects.requireNonNull(cmb.peerMemory().allocate(4096));
+                PeerBlock anothers = Objects.requireNonNull(left.allocate(4096))) {
+            left.close();
+            try (BackendMapping _ = lane.map(own.segment(), own)) {
+                assertThat(device.allocations()).isEqualTo(allocations);
+            }
+            try (BackendMapping _ = lane.map(anothers.segment(), anothers)) {
+                assertThat(device.allocations())
+                        .as("it is mapped as any memory")
+                        .isEqualTo(allocations + 1);
+            }
+        }
+        assertThat(before.maps).isZero();
     }
 
     @Test
