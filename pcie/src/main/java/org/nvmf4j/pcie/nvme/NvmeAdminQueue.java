@@ -80,6 +80,7 @@ final class NvmeAdminQueue implements AutoCloseable {
     }
 
     int tryExecute(String what, long timeoutNanos, IntConsumer writer) throws NvmeDeviceException {
+        checkAnswered();
         int slot = queue.take();
         if (slot < 0) {
             throw new NvmeDeviceException("no room for " + what + " in the admin queue");
@@ -105,6 +106,17 @@ final class NvmeAdminQueue implements AutoCloseable {
             awaited = -1; // the slot may be another's after a reset
         }
         return awaitedStatus;
+    }
+
+    /**
+     * Looks whether a command was given up, which the controller may still answer into the page: until a reset no other can be executed.
+     *
+     * @throws NvmeDeviceException if so
+     */
+    void checkAnswered() throws NvmeDeviceException {
+        if (queue.overdue(pace.nanoTime()) >= 0) {
+            throw new NvmeDeviceException("the controller has yet to answer an admin command that was given up");
+        }
     }
 
     /** Takes what has ended; returns how much. */

@@ -78,9 +78,11 @@ public final class NvmeController implements AutoCloseable {
             throw new NvmeDeviceException("the controller has gone: its registers do not answer");
         }
         if ((cap & ControllerProperties.CAP_CSS_NVM) == 0
-                || ControllerProperties.minPageSizeBytes(cap) > NvmeQueue.PAGE_BYTES) {
-            throw new NvmeDeviceException(
-                    String.format("a controller with CAP 0x%x has no NVM command set or no pages of 4 KiB", cap));
+                || ControllerProperties.minPageSizeBytes(cap) > NvmeQueue.PAGE_BYTES
+                || ControllerProperties.mqesZeroBased(cap) == 0) {
+            throw new NvmeDeviceException(String.format(
+                    "a controller with CAP 0x%x has no NVM command set, no pages of 4 KiB or no queues of two entries",
+                    cap));
         }
         version = registers.read32(ControllerProperties.VS);
         admin = new NvmeAdminQueue(registers, cap, dma, pace, this::checkRunning);
@@ -98,7 +100,7 @@ public final class NvmeController implements AutoCloseable {
         try {
             controller.bringUp();
             return controller;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             controller.close();
             throw e;
         }
@@ -395,6 +397,7 @@ public final class NvmeController implements AutoCloseable {
         try {
             int _ = admin.poll();
             checkRunning();
+            admin.checkAnswered();
             takeEvent();
             trouble = troubleOfQueues();
             if (trouble == null) {

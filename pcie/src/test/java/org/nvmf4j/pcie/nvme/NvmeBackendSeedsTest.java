@@ -20,6 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -125,7 +126,7 @@ class NvmeBackendSeedsTest {
                 step();
             }
             device.loses = 0;
-            device.deaf = false;
+            device.ignores = -1;
             while (!users.isEmpty()) {
                 LaneUser user = users.getLast();
                 while (user.lane.hasOutstanding()) {
@@ -159,7 +160,7 @@ class NvmeBackendSeedsTest {
                         device.removed = true;
                     }
                 }
-                case 6 -> device.deaf = random.nextInt(4) == 0;
+                case 6 -> device.ignores = random.nextInt(4) == 0 ? AdminOpcode.ABORT : -1;
                 case 7 -> device.stuck = random.nextInt(40) == 0;
                 case 8, 9 -> openLane();
                 case 10 -> closeLane();

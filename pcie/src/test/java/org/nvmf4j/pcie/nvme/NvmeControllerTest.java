@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IdentifyControllerNvm;
 import org.nvmf4j.nvme.IoOpcode;
@@ -300,7 +301,7 @@ class NvmeControllerTest {
     @Test
     void resetsAControllerThatDoesNotAbortAndGoesOn() throws IOException {
         device.loses = 1;
-        device.deaf = true;
+        device.ignores = AdminOpcode.ABORT;
         try (NvmeController controller = start();
                 DmaMemory memory = device.allocate(4096)) {
             Client client = new Client(device, controller);
@@ -311,6 +312,42 @@ class NvmeControllerTest {
             client.awaitRunning();
             assertThat(client.await(client.submit(IoOpcode.READ, 0, 1, memory.busAddress())))
                     .isZero();
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    /** What it answers too late it may write where a later answer is. */
+    @Test
+    void resetsAControllerThatDoesNotAnswerAnAdminCommand() throws IOException {
+        try (NvmeController controller = start()) {
+            device.ignores = AdminOpcode.IDENTIFY;
+            assertThatThrownBy(() -> controller.namespace(1))
+                    .hasMessage("the controller does not answer Identify within 10 s");
+            device.ignores = -1;
+            assertThatThrownBy(() -> controller.namespace(1))
+                    .hasMessage("the controller has yet to answer an admin command that was given up");
+            controller.lookAfter();
+            assertThat(controller.resets()).isOne();
+            assertThat(controller.namespace(1).nsze()).isEqualTo(SimulatedNvme.BLOCKS);
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    @Test
+    void refusesAControllerWithoutQueuesOfTwoEntries() throws IOException {
+        device.cap = ControllerProperties.cap(0, 2000);
+        assertThatThrownBy(this::start).hasMessageContaining("no queues of two entries");
+        assertThat(device.allocations()).isZero();
+        device.cap = ControllerProperties.cap(1, 2000);
+        try (NvmeController controller = start()) {
+            Client client = new Client(device, controller);
+            try (DmaMemory memory = device.allocate(4096)) {
+                for (int i = 0; i < 5; i++) {
+                    int slot = client.submit(IoOpcode.READ, i, 1, memory.busAddress());
+                    assertThat(client.await(slot)).isEqualTo(NvmeStatus.SUCCESS);
+                }
+            }
+            client.io.close();
         }
         assertThat(device.allocations()).isZero();
     }
@@ -414,7 +451,7 @@ class NvmeControllerTest {
     @Test
     void cutsOffAControllerThatDoesNotStop() throws IOException {
         device.loses = 1;
-        device.deaf = true;
+        device.ignores = AdminOpcode.ABORT;
         NvmeController controller = start();
         try (DmaMemory memory = device.allocate(4096)) {
             Client client = new Client(device, controller);

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.IoOpcode;
 import org.nvmf4j.nvme.NvmeStatus;
@@ -105,7 +106,7 @@ class NvmeLanesSeedsTest {
             for (int i = 0; i < 300; i++) {
                 step();
             }
-            device.deaf = false;
+            device.ignores = -1;
             for (Lane lane : List.copyOf(lanes)) {
                 lane.stalledUntil = 0;
                 lane.drains = true;
@@ -150,7 +151,7 @@ class NvmeLanesSeedsTest {
                         device.removed = true;
                     }
                 }
-                case 7 -> device.deaf = random.nextInt(4) == 0;
+                case 7 -> device.ignores = random.nextInt(4) == 0 ? AdminOpcode.ABORT : -1;
                 case 8 -> device.stuck = random.nextInt(20) == 0;
                 case 9, 10 -> openLane();
                 case 11 -> closeLane();

@@ -80,14 +80,14 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private boolean cutOff;
     private int reported;
 
-    /** One command in so many is never answered; 0 for none. Aborts find it unless {@link #deaf}. */
+    /** One command in so many is never answered; 0 for none. Aborts find it unless they are what it {@link #ignores}. */
     int loses;
     /** One I/O command in so many fails with {@link #failure}; 0 for none. */
     int fails;
 
     int failure = NvmeStatus.UNRECOVERED_READ_ERROR;
-    /** Aborts are not answered either. */
-    boolean deaf;
+    /** The opcode of admin commands that it does not answer; -1 for none. */
+    int ignores = -1;
     /** It does not stop when it is told to. */
     boolean stuck;
     /** Queues that it grants. */
@@ -469,7 +469,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
 
     private void administer(Fetched command) {
         MemorySegment entry = command.entry;
-        switch (SubmissionQueueEntry.opcode(entry, 0)) {
+        int opcode = SubmissionQueueEntry.opcode(entry, 0);
+        if (opcode == ignores) {
+            return;
+        }
+        switch (opcode) {
             case AdminOpcode.IDENTIFY -> complete(command, identify(entry), 0);
             case AdminOpcode.SET_FEATURES -> setFeature(command);
             case AdminOpcode.GET_LOG_PAGE -> {
@@ -524,9 +528,6 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     private void abort(Fetched command) {
-        if (deaf) {
-            return;
-        }
         int qid = AbortCommand.sqid(command.entry, 0);
         int cid = AbortCommand.cid(command.entry, 0);
         Fetched found = lost.stream()
