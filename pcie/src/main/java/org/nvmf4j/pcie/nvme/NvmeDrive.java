@@ -56,7 +56,7 @@ final class NvmeDrive {
     /**
      * Starts a controller, whose hardware is closed with the drive, or if that fails.
      *
-     * @param whenClosed hears that the last backend has been closed
+     * @param whenClosed hears that the last backend has been closed, and that nothing of the drive is left
      * @throws IOException with one line
      */
     static NvmeDrive start(PciAddress address, NvmeHardware hardware, Consumer<NvmeDrive> whenClosed)
@@ -243,8 +243,11 @@ final class NvmeDrive {
             }
             closed = true;
         }
-        whenClosed.accept(this);
-        close();
+        try {
+            close();
+        } finally {
+            whenClosed.accept(this);
+        }
     }
 
     private void close() {

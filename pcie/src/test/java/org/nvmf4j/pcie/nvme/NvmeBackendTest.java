@@ -9,6 +9,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -385,6 +386,23 @@ class NvmeBackendTest {
         other.close();
         assertThat(second.openings).isZero();
         assertThat(second.allocations()).isZero();
+    }
+
+    @Test
+    void aDriveIsNotTakenAgainBeforeNothingOfItIsLeft() throws IOException {
+        NvmeDrives drives = SimulatedDrives.of(device, false);
+        backend = drives.open(SimulatedDrives.ADDRESS, 1, false);
+        device.shutdownNanos = 3_000_000;
+        List<String> refusals = new ArrayList<>();
+        device.meanwhile = () -> {
+            device.meanwhile = () -> {};
+            assertThatThrownBy(() -> drives.open(SimulatedDrives.ADDRESS, 1, false))
+                    .satisfies(refusal -> refusals.add(refusal.getMessage()));
+        };
+        backend.close();
+        backend = null;
+        assertThat(refusals).containsExactly("drive 0000:04:00.0 is about to be let go; try again");
+        drives.open(SimulatedDrives.ADDRESS, 1, false).close();
     }
 
     // What it says of itself.
