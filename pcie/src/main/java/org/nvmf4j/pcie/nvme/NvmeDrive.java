@@ -120,6 +120,10 @@ final class NvmeDrive {
         if (closed) {
             throw new IOException("drive " + address + " is about to be let go; try again");
         }
+        if (controller.isUnusable()) {
+            throw new IOException(
+                    "drive " + address + " cannot be used any more, and its last requests have yet to end; try again");
+        }
         int[] there = controller.namespaceIds();
         if (nsid == 0 && there.length != 1) {
             throw new IOException("drive " + address

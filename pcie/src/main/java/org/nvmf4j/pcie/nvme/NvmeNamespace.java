@@ -38,7 +38,7 @@ record NvmeNamespace(
      * @param who for messages
      * @param limits of the controller; zeroes if it tells of none
      * @param maxTransferBytes of the controller
-     * @throws IOException with one line, if it has a format that cannot be exported
+     * @throws IOException with one line, if it is not active, or has a format or a size that cannot be exported
      */
     static NvmeNamespace of(
             String who,
@@ -48,6 +48,9 @@ record NvmeNamespace(
             IdentifyControllerNvm limits,
             long maxTransferBytes)
             throws IOException {
+        if (!page.isActive()) {
+            throw new IOException(who + " is not there any more: it was detached or deleted just now");
+        }
         LbaFormat format = page.lbaFormat();
         if (format.ms() != 0 || page.dps() != 0) {
             throw new IOException(who + " has " + format.ms() + " bytes of metadata with each block"
@@ -60,6 +63,10 @@ record NvmeNamespace(
                     + " bytes; only 512 and 4096 can be exported; nvme format erases it and changes that");
         }
         int shift = Long.numberOfTrailingZeros(block);
+        if (page.nsze() < 0 || page.nsze() > Long.MAX_VALUE >>> shift) {
+            throw new IOException(who + " has " + Long.toUnsignedString(page.nsze()) + " blocks of " + block
+                    + " bytes; a size of 8 EiB or more cannot be exported");
+        }
         int maxTransferBlocks = blocks(maxTransferBytes, shift);
         int oncs = controller.oncs();
         return new NvmeNamespace(

@@ -405,6 +405,22 @@ class NvmeBackendTest {
         drives.open(SimulatedDrives.ADDRESS, 1, false).close();
     }
 
+    @Test
+    void saysThatADriveCannotBeUsedAnyMoreWhileLanesHaveIt() throws IOException {
+        NvmeDrives drives = SimulatedDrives.of(device, false);
+        NvmeBackend made = (NvmeBackend) drives.open(SimulatedDrives.ADDRESS, 1, false);
+        backend = made;
+        lane = made.openLane(() -> {});
+        assertThat(run(BackendOperation.READ, 0, 0, 4096, false)).isEqualTo(BackendStatus.SUCCESS);
+        device.meanwhile = () -> {};
+        device.fatal();
+        device.stuck = true;
+        made.drive().lookAfter();
+        assertThatThrownBy(() -> drives.open(SimulatedDrives.ADDRESS, 1, false))
+                .hasMessage("drive 0000:04:00.0 cannot be used any more, and its last requests have yet to end;"
+                        + " try again");
+    }
+
     // What it says of itself.
 
     @Test
@@ -461,6 +477,22 @@ class NvmeBackendTest {
                     .hasMessage("namespace 1 of drive 0000:04:00.0 is exported already");
         }
         drives.open("0000:04:00.0", 1, false).close();
+    }
+
+    /** As that of a namespace that was detached since it was listed, and of one that there cannot be. */
+    @ParameterizedTest
+    @CsvSource({
+        "0,is not there any more: it was detached or deleted just now",
+        "-1,has 18446744073709551615 blocks of 512 bytes; a size of 8 EiB or more cannot be exported",
+        "0x40000000000000,has 18014398509481984 blocks of 512 bytes; a size of 8 EiB or more cannot be exported"
+    })
+    void refusesSizesThatCannotBe(String blocks, String message) throws IOException {
+        device.namespace.nsze(Long.decode(blocks));
+        assertThatThrownBy(() -> SimulatedDrives.backend(device))
+                .hasMessage("namespace 1 of drive 0000:04:00.0 " + message);
+        device.namespace.nsze((1L << 54) - 1);
+        backend = SimulatedDrives.backend(device);
+        assertThat(backend.sizeBytes()).isEqualTo(Long.MAX_VALUE - 511);
     }
 
     @Test
