@@ -79,6 +79,7 @@ vm_start() {
     shift 2
     find_kver
     tap_up "tap-$name"
+    rm -f "$RUN/$name".* # of a guest before it by that name, which said that it was ready
     local kernel=$WORK/vmlinux
     [ -s "$kernel" ] || kernel=$KIMG/boot/vmlinuz-$KVER
     local shares=() s
