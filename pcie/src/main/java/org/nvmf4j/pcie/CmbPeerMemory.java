@@ -61,6 +61,11 @@ public final class CmbPeerMemory implements PeerMemory, AutoCloseable {
     }
 
     @Override
+    public long losses() {
+        return buffer.losses();
+    }
+
+    @Override
     public String publisher() {
         return "nvmf (controller memory buffer" + (isPublished() ? ")" : "; it does not take data both ways)");
     }

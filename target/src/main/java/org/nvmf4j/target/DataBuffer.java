@@ -24,6 +24,11 @@ final class DataBuffer {
             return false;
         }
 
+        /** How often what is in the memory has lost its meaning. */
+        default long losses() {
+            return 0;
+        }
+
         /** Whether the memory may vanish. */
         default boolean mayVanish() {
             return false;
@@ -43,6 +48,7 @@ final class DataBuffer {
     private final int lkey;
     private @Nullable ByteBuffer view;
     private long offset;
+    private long losses;
     private boolean taken;
 
     /**
@@ -61,6 +67,7 @@ final class DataBuffer {
             throw new IllegalStateException("a data buffer was handed out twice");
         }
         this.offset = offset;
+        losses = source.losses();
         taken = true;
     }
 
@@ -86,9 +93,13 @@ final class DataBuffer {
         return made;
     }
 
-    /** See {@link Source#isLost}. */
+    /**
+     * Whether what was in the buffer since it was taken means nothing any more, be the memory there or not.
+     *
+     * @param suspicious see {@link Source#isLost}
+     */
     boolean isLost(boolean suspicious) {
-        return source.isLost(suspicious);
+        return source.isLost(suspicious) || source.losses() != losses;
     }
 
     /** See {@link Source#mayVanish}. */

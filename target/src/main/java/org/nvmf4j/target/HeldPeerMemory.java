@@ -82,6 +82,11 @@ final class HeldPeerMemory implements PeerMemory {
     }
 
     @Override
+    public long losses() {
+        return memory.losses();
+    }
+
+    @Override
     public String publisher() {
         return memory.publisher();
     }

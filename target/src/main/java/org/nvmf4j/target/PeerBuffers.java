@@ -58,6 +58,11 @@ final class PeerBuffers extends BufferSlab {
     }
 
     @Override
+    public long losses() {
+        return memory.losses();
+    }
+
+    @Override
     public boolean mayVanish() {
         return true;
     }

@@ -240,7 +240,7 @@ final class Request extends BackendRequest {
         return taken;
     }
 
-    /** See {@link DataBuffer.Source#isLost}. */
+    /** See {@link DataBuffer#isLost}. */
     boolean hasLostData(boolean suspicious) {
         DataBuffer own = buffer;
         return own != null && own.isLost(suspicious);

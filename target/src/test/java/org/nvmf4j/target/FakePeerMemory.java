@@ -3,6 +3,7 @@ package org.nvmf4j.target;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.target.spi.PeerBlock;
 import org.nvmf4j.target.spi.PeerMemory;
@@ -13,6 +14,7 @@ final class FakePeerMemory implements PeerMemory {
     private final MemorySegment memory;
     private final TreeMap<Long, Block> blocks = new TreeMap<>();
     private volatile boolean present = true;
+    private final AtomicLong losses = new AtomicLong();
     /** What happens in the middle of a call. */
     volatile Runnable onAllocate = () -> {};
 
@@ -28,6 +30,16 @@ final class FakePeerMemory implements PeerMemory {
     /** All of it, whoever has taken it. */
     MemorySegment memory() {
         return memory;
+    }
+
+    /** What is in it means nothing any more. */
+    void lose() {
+        losses.incrementAndGet();
+    }
+
+    @Override
+    public long losses() {
+        return losses.get();
     }
 
     void vanish() {

@@ -357,6 +357,35 @@ class PeerMemoryTest {
         }
     }
 
+    /** The device stays: requests that come after the loss pass through its memory as before. */
+    @Test
+    void endsRequestsWhoseDataWereLostInAReset() throws VerbsException {
+        ManualBackend manual = new ManualBackend(1 << 20);
+        subsystem.addNamespace(namespace(1, manual, "1"));
+        try (RawHost host = host()) {
+            host.connectAdmin();
+            RawQueue io = host.connectIo(1, 8);
+            int read = host.sendRead(io, 1, 0, BLOCKS, 0, BYTES);
+            int write = host.sendWrite(io, 1, 0, BLOCKS, 0, BYTES);
+            host.pumpUntil("requests", () -> manual.waiting() == 2);
+            memory.lose();
+            manual.complete(BackendStatus.SUCCESS);
+            manual.complete(BackendStatus.SUCCESS);
+            for (int id : List.of(read, write)) {
+                RawQueue.Answer answer = io.await(id);
+                assertStatus(answer, "Data Transfer Error");
+                assertThat(answer.status() & NvmeStatus.DNR).isZero();
+            }
+            assertThat(host.target.peerMemoryStatistics().lost()).isEqualTo(2);
+            int later = host.sendRead(io, 1, 0, BLOCKS, 0, BYTES);
+            host.pumpUntil("a request", () -> manual.waiting() == 1);
+            manual.complete(BackendStatus.SUCCESS);
+            assertStatus(io.await(later), "Successful");
+            assertThat(host.target.peerMemoryStatistics().buffers()).isEqualTo(3);
+            assertThat(fallbacks(host, VANISHED)).isZero();
+        }
+    }
+
     /** Nobody has looked yet: a failing request is the first to do so. */
     @Test
     void looksForTheDeviceWhenARequestFails() throws VerbsException {

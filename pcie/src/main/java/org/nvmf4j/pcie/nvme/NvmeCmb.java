@@ -3,6 +3,7 @@ package org.nvmf4j.pcie.nvme;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.nvmf4j.nvme.ControllerMemoryBuffer;
 import org.nvmf4j.nvme.ControllerProperties;
@@ -20,6 +21,7 @@ public final class NvmeCmb implements AutoCloseable {
     private final ControllerMemoryBuffer description;
     private final long busAddress;
     private final Arena arena = Arena.ofShared();
+    private final AtomicLong losses = new AtomicLong();
     private final MemorySegment segment;
 
     private NvmeCmb(
@@ -84,20 +86,30 @@ public final class NvmeCmb implements AutoCloseable {
         return new NvmeCmb(registers, controlled, description, busAddress, bars, length);
     }
 
-    /** Has the controller know where it is; a reset may have it forget. */
+    /** From now on nothing in it means anything, as a reset leaves it undefined (NVMe Base 2.1, section 8.2.1). */
+    final void lose() {
+        losses.incrementAndGet();
+    }
+
+    /** See {@link org.nvmf4j.target.spi.PeerMemory#losses}. */
+    public long losses() {
+        return losses.get();
+    }
+
+    /** Has the controller know where it is, which a reset may have it forget; what is put there from now on stays. */
     final void enable() throws NvmeDeviceException {
-        if (!controlled) {
-            return;
+        if (controlled) {
+            registers.write64(
+                    ControllerProperties.CMBMSC,
+                    busAddress | ControllerProperties.CMBMSC_CMSE | ControllerProperties.CMBMSC_CRE);
+            int status = registers.read32(ControllerProperties.CMBSTS);
+            if (status != -1 && (status & CMBSTS_CBAI) != 0) {
+                throw new NvmeDeviceException(String.format(
+                        "the controller does not take 0x%x for the address of its memory buffer (CMBSTS.CBAI)",
+                        busAddress));
+            }
         }
-        registers.write64(
-                ControllerProperties.CMBMSC,
-                busAddress | ControllerProperties.CMBMSC_CMSE | ControllerProperties.CMBMSC_CRE);
-        int status = registers.read32(ControllerProperties.CMBSTS);
-        if (status != -1 && (status & CMBSTS_CBAI) != 0) {
-            throw new NvmeDeviceException(String.format(
-                    "the controller does not take 0x%x for the address of its memory buffer (CMBSTS.CBAI)",
-                    busAddress));
-        }
+        lose();
     }
 
     /** As the controller says; its size may be more than {@link #sizeBytes}. */

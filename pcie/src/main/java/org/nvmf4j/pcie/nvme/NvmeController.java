@@ -458,6 +458,9 @@ public final class NvmeController implements AutoCloseable {
      */
     public void reset() throws IOException {
         resets++;
+        if (memoryBuffer != null) {
+            memoryBuffer.lose();
+        }
         ioQueues.forEach(NvmeIoQueue::stop);
         long deadline = pace.nanoTime() + LANES_TIMEOUT_NANOS;
         while (ioQueues.stream().anyMatch(NvmeIoQueue::mayTouch) && pace.nanoTime() - deadline < 0) {

@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -88,6 +90,21 @@ class NvmeCmbTest {
             bars.control(0);
             controller.reset();
             assertThat(bars.covers(SimulatedCmb.BAR_ADDRESS, BYTES)).isTrue();
+        }
+        cmb.close();
+    }
+
+    /** Data that came before the reset or during it are lost, and somebody may look at any time. */
+    @Test
+    void aResetLosesWhatIsInItFromItsBeginningToItsEnd() throws IOException {
+        NvmeCmb cmb = find();
+        try (NvmeController controller = NvmeController.start(device, device, device, cmb)) {
+            long before = cmb.losses();
+            List<Long> during = new ArrayList<>();
+            bars.onForget = () -> during.add(cmb.losses());
+            controller.reset();
+            assertThat(during).isNotEmpty().allMatch(losses -> losses > before && losses < cmb.losses());
+            bars.onForget = () -> {};
         }
         cmb.close();
     }

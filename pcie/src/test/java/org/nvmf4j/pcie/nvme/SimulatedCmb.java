@@ -46,6 +46,7 @@ final class SimulatedCmb implements NvmeBars {
     int cmbloc = BIR;
     long barBytes = BYTES;
     boolean refusesAddress;
+    Runnable onForget = () -> {};
     int maps;
 
     /**
@@ -135,6 +136,7 @@ final class SimulatedCmb implements NvmeBars {
 
     /** A reset leaves no meaning in it. */
     void forget() {
+        onForget.run();
         memory.fill((byte) 0xa5);
         queues.clear();
     }

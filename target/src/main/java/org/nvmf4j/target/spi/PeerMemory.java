@@ -22,6 +22,14 @@ public interface PeerMemory {
     /** Whether the device is still there. One that has vanished does not come back as the same object. */
     boolean isPresent();
 
+    /**
+     * Counts how often what is in the memory has lost its meaning while the memory stayed, as when its controller is reset; counts both
+     * before that begins and after it has ended.
+     */
+    default long losses() {
+        return 0;
+    }
+
     /** Who owns it, for people: a driver or a resource. */
     String publisher();
 
