@@ -50,10 +50,13 @@ final class BackendLanes {
         }
 
         private void close() {
-            while (!mapped.isEmpty()) {
-                forget(mapped.getLast());
+            try {
+                while (!mapped.isEmpty()) {
+                    forget(mapped.getLast());
+                }
+            } finally {
+                part.close();
             }
-            part.close();
         }
     }
 

@@ -93,10 +93,21 @@ public final class VfioDrives implements NvmeDrives.Opener {
             this.memory = memory;
             this.device = device;
             registers = device.registers();
-            buffer = findBuffer();
-            if (buffer != null) {
-                offered = new CmbPeerMemory(device.address(), buffer, PciTopology.SYSFS);
-                offer.accept(offered);
+            boolean fits = false;
+            try {
+                buffer = findBuffer();
+                if (buffer != null) {
+                    offered = new CmbPeerMemory(device.address(), buffer, PciTopology.SYSFS);
+                    offer.accept(offered);
+                }
+                fits = true;
+            } finally {
+                if (!fits) {
+                    if (offered != null) {
+                        offered.close();
+                    }
+                    registers.close();
+                }
             }
         }
 
