@@ -84,6 +84,11 @@ public final class NvmeController implements AutoCloseable {
                     "a controller with CAP 0x%x has no NVM command set, no pages of 4 KiB or no queues of two entries",
                     cap));
         }
+        if (reachableQueues() < 1) {
+            throw new NvmeDeviceException(String.format(
+                    "a controller with CAP 0x%x has no doorbells of an I/O queue in BAR 0 of %d bytes",
+                    cap, registers.sizeBytes()));
+        }
         version = registers.read32(ControllerProperties.VS);
         admin = new NvmeAdminQueue(registers, cap, dma, pace, this::checkRunning);
     }
@@ -340,7 +345,13 @@ public final class NvmeController implements AutoCloseable {
         int wanted = FeaturesCommand.numberOfQueues(MAX_IO_QUEUES, MAX_IO_QUEUES);
         int result = admin.execute("Set Features", slot -> writeSet(slot, Feature.NUMBER_OF_QUEUES, wanted));
         int granted = Math.min(FeaturesCommand.submissionQueues(result), FeaturesCommand.completionQueues(result));
-        return Math.min(MAX_IO_QUEUES, granted);
+        return Math.min(Math.min(MAX_IO_QUEUES, granted), reachableQueues());
+    }
+
+    /** How many I/O queues have their doorbells in BAR 0, as CAP.DSTRD sets them apart. */
+    private int reachableQueues() {
+        long bytes = Math.max(0, registers.sizeBytes() - ControllerProperties.DOORBELLS);
+        return (int) Math.min(MAX_IO_QUEUES, bytes / (2L * ControllerProperties.doorbellStride(cap)) - 1);
     }
 
     private void writeSet(int slot, int feature, int value) {

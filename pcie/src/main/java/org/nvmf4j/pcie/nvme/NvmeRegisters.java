@@ -8,6 +8,9 @@ import java.lang.foreign.MemorySegment;
  * else keeps from answering reads as 0, and does not see what is written.
  */
 public interface NvmeRegisters {
+    /** Of the BAR; what is behind its end cannot be reached. */
+    long sizeBytes();
+
     int read32(int offset);
 
     long read64(int offset);

@@ -36,6 +36,11 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
     }
 
     @Override
+    public long sizeBytes() {
+        return bar.byteSize();
+    }
+
+    @Override
     public int read32(int offset) {
         if (isGone()) {
             return -1;

@@ -333,6 +333,27 @@ class NvmeControllerTest {
         assertThat(device.allocations()).isZero();
     }
 
+    /** CAP.DSTRD, the size of BAR 0 and the queues that have doorbells there: of one queue pair, they take eight bytes and more. */
+    @ParameterizedTest
+    @CsvSource({"0,65536,8", "0,4120,2", "0,4119,1", "1,4160,3", "4,4352,1", "10,65536,6"})
+    void usesNoQueueWhoseDoorbellsAreOutOfReach(int stride, long barBytes, int queues) throws IOException {
+        device.cap |= (long) stride << 32;
+        device.registerBytes = barBytes;
+        try (NvmeController controller = start()) {
+            assertThat(controller.maxQueues()).isEqualTo(queues);
+        }
+        assertThat(device.allocations()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,4096", "0,4111", "0,1024", "4,4351", "15,65536"})
+    void refusesAControllerWithoutDoorbells(int stride, long barBytes) {
+        device.cap |= (long) stride << 32;
+        device.registerBytes = barBytes;
+        assertThatThrownBy(this::start).hasMessageContaining("no doorbells of an I/O queue in BAR 0 of " + barBytes);
+        assertThat(device.allocations()).isZero();
+    }
+
     @Test
     void refusesAControllerWithoutQueuesOfTwoEntries() throws IOException {
         device.cap = ControllerProperties.cap(0, 2000);

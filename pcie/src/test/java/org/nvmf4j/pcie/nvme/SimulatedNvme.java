@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,7 +15,6 @@ import org.nvmf4j.nvme.AbortCommand;
 import org.nvmf4j.nvme.AdminOpcode;
 import org.nvmf4j.nvme.AsyncEvent;
 import org.nvmf4j.nvme.Cns;
-import org.nvmf4j.nvme.CompletionQueueEntry;
 import org.nvmf4j.nvme.ControllerProperties;
 import org.nvmf4j.nvme.CreateQueueCommand;
 import org.nvmf4j.nvme.Feature;
@@ -28,6 +26,7 @@ import org.nvmf4j.nvme.IdentifyNamespace;
 import org.nvmf4j.nvme.LbaFormat;
 import org.nvmf4j.nvme.NvmeStatus;
 import org.nvmf4j.nvme.SubmissionQueueEntry;
+import org.nvmf4j.pcie.nvme.SimulatedQueue.Fetched;
 import org.nvmf4j.target.spi.PeerBlock;
 
 /**
@@ -40,29 +39,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     static final int BLOCKS = 4096;
     private static final int PAGE_BYTES = 4096;
 
-    /** One queue pair as the device has it. */
-    private static final class Queue {
-        long submissions;
-        int submissionEntries;
-        long completions;
-        int completionEntries;
-        int submissionHead;
-        int submissionTail;
-        int completionTail;
-        int completionHead;
-        boolean phase = true;
-    }
-
-    /** A command that was fetched and not completed. */
-    private record Fetched(int qid, MemorySegment entry) {
-        int cid() {
-            return SubmissionQueueEntry.commandId(entry, 0);
-        }
-    }
-
     private final Random random;
     private final SimulatedMemory memory = new SimulatedMemory();
-    private final Map<Integer, Queue> queues = new HashMap<>();
+    private final Map<Integer, SimulatedQueue> queues = new HashMap<>();
     private final List<Fetched> fetched = new ArrayList<>();
     private final List<Fetched> lost = new ArrayList<>();
     private final List<Fetched> events = new ArrayList<>();
@@ -102,6 +81,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     int version = ControllerProperties.version(1, 4, 0);
     /** CAP. */
     long cap = ControllerProperties.cap(63, 2000);
+
+    /** Of BAR 0. */
+    long registerBytes = 64 << 10;
 
     int crto;
     /** How long it takes to be ready, and to shut down. */
@@ -283,6 +265,11 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     // Registers.
 
     @Override
+    public long sizeBytes() {
+        return registerBytes;
+    }
+
+    @Override
     public synchronized int read32(int offset) {
         if (removed || off) {
             return removed ? -1 : 0;
@@ -330,6 +317,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         if (removed || off) {
             return;
         }
+        if (offset >= registerBytes) {
+            throw new IndexOutOfBoundsException(offset);
+        }
         if (offset >= ControllerProperties.DOORBELLS) {
             doorbell((offset - ControllerProperties.DOORBELLS) / ControllerProperties.doorbellStride(cap), value);
         } else if (offset == ControllerProperties.AQA) {
@@ -349,7 +339,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     private void doorbell(int number, int value) {
-        Queue queue = queues.get(number / 2);
+        SimulatedQueue queue = queues.get(number / 2);
         if (queue == null && wasReset) {
             return; // the driver may not know yet
         }
@@ -374,7 +364,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         }
         cc = value;
         if (ControllerProperties.enabled(value) && !was) {
-            Queue admin = new Queue();
+            SimulatedQueue admin = new SimulatedQueue();
             admin.submissions = asq;
             admin.submissionEntries = ControllerProperties.submissionEntries(aqa);
             admin.completions = acq;
@@ -420,55 +410,37 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     private void execute() {
         for (int i = random.nextInt(4); i > 0 && !fetched.isEmpty(); i--) {
             Fetched command = fetched.remove(random.nextInt(fetched.size()));
-            if (command.qid == 0) {
+            if (command.qid() == 0) {
                 administer(command);
             } else if (loses > 0 && random.nextInt(loses) == 0) {
                 lost.add(command);
             } else if (fails > 0 && random.nextInt(fails) == 0) {
                 complete(command, failure, 0);
             } else {
-                complete(command, transfer(command.entry), 0);
+                complete(command, transfer(command.entry()), 0);
             }
         }
     }
 
-    private void fetch(int qid, Queue queue) {
+    private void fetch(int qid, SimulatedQueue queue) {
         while (queue.submissionHead != queue.submissionTail) {
-            MemorySegment entry = Arena.ofAuto().allocate(SubmissionQueueEntry.SIZE_BYTES, 8);
-            long at = queue.submissions + (long) queue.submissionHead * SubmissionQueueEntry.SIZE_BYTES;
-            entry.copyFrom(at(at, SubmissionQueueEntry.SIZE_BYTES));
-            if (SubmissionQueueEntry.psdt(entry, 0) != 0) {
+            Fetched command = queue.fetch(qid, this::at);
+            if (SubmissionQueueEntry.psdt(command.entry(), 0) != 0) {
                 if (qid == 0 || sgls == 0) {
                     throw new AssertionError("a command of queue " + qid + " with an SGL");
                 }
                 described++;
             }
-            queue.submissionHead = (queue.submissionHead + 1) % queue.submissionEntries;
-            fetched.add(new Fetched(qid, entry));
+            fetched.add(command);
         }
     }
 
     private void complete(Fetched command, int status, int result) {
-        Queue queue = Objects.requireNonNull(queues.get(command.qid));
-        if ((queue.completionTail + 1) % queue.completionEntries == queue.completionHead) {
-            throw new AssertionError("completion queue " + command.qid + " overflows");
-        }
-        long at = queue.completions + (long) queue.completionTail * CompletionQueueEntry.SIZE_BYTES;
-        MemorySegment entry = at(at, CompletionQueueEntry.SIZE_BYTES);
-        boolean phase = queue.phase;
-        CompletionQueueEntry.write(
-                entry, 0, Integer.toUnsignedLong(result), queue.submissionHead, command.qid, command.cid(), status);
-        VarHandle.releaseFence();
-        CompletionQueueEntry.phase(entry, 0, phase);
-        queue.completionTail++;
-        if (queue.completionTail == queue.completionEntries) {
-            queue.completionTail = 0;
-            queue.phase = !phase;
-        }
+        Objects.requireNonNull(queues.get(command.qid())).complete(command, status, result, this::at);
     }
 
     private void administer(Fetched command) {
-        MemorySegment entry = command.entry;
+        MemorySegment entry = command.entry();
         int opcode = SubmissionQueueEntry.opcode(entry, 0);
         if (opcode == ignores) {
             return;
@@ -483,7 +455,7 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
             }
             case AdminOpcode.DELETE_IO_SQ -> {
                 int qid = CreateQueueCommand.qid(entry, 0);
-                if (fetched.stream().anyMatch(one -> one.qid == qid)) {
+                if (fetched.stream().anyMatch(one -> one.qid() == qid)) {
                     throw new AssertionError("queue " + qid + " is deleted with commands in it");
                 }
                 Objects.requireNonNull(queues.get(qid)).submissionEntries = 0;
@@ -496,14 +468,14 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                 complete(command, NvmeStatus.SUCCESS, 0);
             }
             case AdminOpcode.CREATE_IO_CQ -> {
-                Queue queue = new Queue();
+                SimulatedQueue queue = new SimulatedQueue();
                 queue.completions = SubmissionQueueEntry.prp1(entry, 0);
                 queue.completionEntries = CreateQueueCommand.entries(entry, 0);
                 queues.put(CreateQueueCommand.qid(entry, 0), queue);
                 complete(command, NvmeStatus.SUCCESS, 0);
             }
             case AdminOpcode.CREATE_IO_SQ -> {
-                Queue queue = Objects.requireNonNull(queues.get(CreateQueueCommand.completionQid(entry, 0)));
+                SimulatedQueue queue = Objects.requireNonNull(queues.get(CreateQueueCommand.completionQid(entry, 0)));
                 queue.submissions = SubmissionQueueEntry.prp1(entry, 0);
                 queue.submissionEntries = CreateQueueCommand.entries(entry, 0);
                 long bytes = (long) queue.submissionEntries * SubmissionQueueEntry.SIZE_BYTES;
@@ -516,8 +488,8 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     private void setFeature(Fetched command) {
-        if (FeaturesCommand.fid(command.entry, 0) == Feature.ASYNCHRONOUS_EVENT_CONFIGURATION) {
-            reported = FeaturesCommand.value(command.entry, 0);
+        if (FeaturesCommand.fid(command.entry(), 0) == Feature.ASYNCHRONOUS_EVENT_CONFIGURATION) {
+            reported = FeaturesCommand.value(command.entry(), 0);
             complete(command, NvmeStatus.SUCCESS, 0);
         } else {
             complete(
@@ -528,10 +500,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     }
 
     private void abort(Fetched command) {
-        int qid = AbortCommand.sqid(command.entry, 0);
-        int cid = AbortCommand.cid(command.entry, 0);
+        int qid = AbortCommand.sqid(command.entry(), 0);
+        int cid = AbortCommand.cid(command.entry(), 0);
         Fetched found = lost.stream()
-                .filter(one -> one.qid == qid && one.cid() == cid)
+                .filter(one -> one.qid() == qid && one.cid() == cid)
                 .findFirst()
                 .orElse(null);
         if (found != null) {
