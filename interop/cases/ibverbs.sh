@@ -4,7 +4,7 @@
 # test_inside CLASS : all its tests
 test_inside() {
     local rc=0
-    GUEST_TIMEOUT=900 inside test "$1" > "$OUT/test.log" 2>&1 || rc=$?
+    GUEST_TIMEOUT=900 inside jvm test "$1" > "$OUT/test.log" 2>&1 || rc=$?
     [ "$rc" != 77 ] || { log "skip  the emulator crashed the JVM three times"; return 0; }
     grep -v -E '^(SUCCESSFUL|ABORTED|SKIPPED|    Assumption)' "$OUT/test.log"
     return "$rc"
@@ -34,13 +34,13 @@ case_ibverbs_host() {
     two_guests
     local uri="rdma://$GUEST/$KERNEL_NQN?nsid=1" before
     before=$(rdma_resources)
-    check "nvmf devices finds what rdma_rxe does about inline data" contains "up to 512 bytes; more is refused with EINVAL" inside nvmf devices
-    check "nvmf takes the device that owns the address" contains "$KERNEL_NQN" inside nvmf discover -t rdma -a "$GUEST" --provider auto
-    check "and over IPv6" contains "$KERNEL_NQN" inside nvmf discover -t rdma -a "$GUEST6" --device rxe0
+    check "nvmf devices finds what rdma_rxe does about inline data" contains "up to 512 bytes; more is refused with EINVAL" inside jvm nvmf devices
+    check "nvmf takes the device that owns the address" contains "$KERNEL_NQN" inside jvm nvmf discover -t rdma -a "$GUEST" --provider auto
+    check "and over IPv6" contains "$KERNEL_NQN" inside jvm nvmf discover -t rdma -a "$GUEST6" --device rxe0
     check "data to copy" in_guest jvm 'seq 1 99999999 | head -c 4194304 > /tmp/in'
-    check "nvmf copy there, verified" inside nvmf copy /tmp/in "$uri" --verify --provider ibverbs
+    check "nvmf copy there, verified" inside jvm nvmf copy /tmp/in "$uri" --verify --provider ibverbs
     check "the kernel's medium holds the data" guest 'seq 1 99999999 | head -c 4194304 > /tmp/in; dd if=/dev/nullb0 iflag=direct bs=1M count=4 status=none | cmp - /tmp/in'
-    check "nvmf bench with verify" inside nvmf bench -t rdma -a "$GUEST" -n "$KERNEL_NQN" --provider ibverbs --rw randwrite --bs 4k --iodepth 8 --size 2M --verify crc32c
+    check "nvmf bench with verify" inside jvm nvmf bench -t rdma -a "$GUEST" -n "$KERNEL_NQN" --provider ibverbs --rw randwrite --bs 4k --iodepth 8 --size 2M --verify crc32c
     nothing_left "$before"
 }
 
@@ -49,17 +49,17 @@ case_ibverbs_target() {
     two_guests
     local uri="rdma://$JVM/$NQN?nsid=1" before
     before=$(rdma_resources)
-    check "nvmf serve is ready" serve_inside --listen "$JVM" --listen "[$JVM6]" --ns mem:16M --provider ibverbs
+    check "nvmf serve is ready" serve_inside jvm target --listen "$JVM" --listen "[$JVM6]" --ns mem:16M --provider ibverbs
     host_connects "$JVM"
     check "fio with verify, 4 KiB to 128 KiB, depth 8" fio_in_guest "$DEV" --size=4M
     host_disconnects
     host_connects "$JVM6"
     host_disconnects
     check "data to copy" in_guest jvm 'seq 1 99999999 | head -c 4194304 > /tmp/in'
-    check "our host copies there, verified" inside nvmf copy /tmp/in "$uri" --verify --provider ibverbs
+    check "our host copies there, verified" inside jvm nvmf copy /tmp/in "$uri" --verify --provider ibverbs
     check "our host on software RoCE copies it back over the wire" ours copy "$uri" "$OUT/back" --provider softroce
     check "what came back is equal" cmp -n 4194304 "$OUT/back" <(seq 1 99999999 | head -c 4194304)
-    check "nvmf serve stops cleanly" unserve_inside
+    check "nvmf serve stops cleanly, and says nothing more" eval 'unserve_inside jvm target > "$OUT/serve.log" && [ "$(wc -l < "$OUT/serve.log")" = 1 ]'
     nothing_left "$before"
     rm -f "$OUT/back"
 }
@@ -70,7 +70,7 @@ case_ibverbs_compare() {
     two_guests
     local before
     before=$(rdma_resources)
-    check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside nvmf bench compare \
+    check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside jvm nvmf bench compare \
         --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/own
     check "nvmf bench compare against the kernel's target" compares_with_kernel
     nothing_left "$before"
@@ -78,7 +78,7 @@ case_ibverbs_compare() {
 
 compares_with_kernel() {
     local pairs=${PAIRS:-2}
-    GUEST_TIMEOUT=$((120 + 5 * pairs)) contains "asked-not-used" inside nvmf bench compare --provider ibverbs \
+    GUEST_TIMEOUT=$((120 + 5 * pairs)) contains "asked-not-used" inside jvm nvmf bench compare --provider ibverbs \
         -a "$GUEST" -n "$KERNEL_NQN" --pairs "$pairs" --warmup $((pairs / 16)) --report /tmp/kernel || return 1
     in_guest jvm 'cat /tmp/kernel/compare.md' > "$OUT/compare.md"
 }
@@ -88,7 +88,7 @@ nobody_runs() {
     local kib=$1
     shift
     in_guest jvm "echo nobody:x:65534:65534::/tmp:/bin/sh > /etc/passwd; ulimit -l $kib
-        exec su nobody -s /bin/sh -c \"$(java_command 1 org.nvmf4j.cli.Main "$@" | sed 's/[\\"$]/\\&/g')\""
+        exec su nobody -s /bin/sh -c \"$(java_command first org.nvmf4j.cli.Main "$@" | sed 's/[\\"$]/\\&/g')\""
 }
 # Who may not use the device, may lock no memory, or finds the link down, learns what to do.
 case_ibverbs_errors() {
@@ -101,9 +101,9 @@ case_ibverbs_errors() {
     check "too little locked memory" contains "ulimit -l" fails nobody_runs 8 discover -t rdma -a "$GUEST" --provider ibverbs
     check "what the kernel has to say about that" contains "Unable to pin memory" in_guest jvm 'dmesg -c'
     check "the link goes down" in_guest jvm 'ip link set eth0 down'
-    check "a port that is down" contains "ip link set DEV up" fails inside nvmf serve --listen "$JVM" --ns null:1G --provider ibverbs
+    check "a port that is down" contains "ip link set DEV up" fails inside jvm nvmf serve --listen "$JVM" --ns null:1G --provider ibverbs
     check "the link comes up" in_guest jvm "ip link set eth0 up && ip -6 addr replace $JVM6/64 dev eth0 nodad"
-    check "a wrong device name" contains "see nvmf devices" fails inside nvmf discover -t rdma -a "$GUEST" --device rxe7
+    check "a wrong device name" contains "see nvmf devices" fails inside jvm nvmf discover -t rdma -a "$GUEST" --device rxe7
     nothing_left "$before"
 }
 fails() { ! "$@"; }
