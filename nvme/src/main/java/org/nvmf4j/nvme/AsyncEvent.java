@@ -56,6 +56,11 @@ public final class AsyncEvent {
         return event >>> 16 & 0xff;
     }
 
+    /** Whether namespace attributes changed, whatever bits that are reserved say. */
+    public static boolean isNamespaceAttributeChanged(int event) {
+        return (event & 0xff_ff07) == NAMESPACE_ATTRIBUTE_CHANGED;
+    }
+
     /** In words. */
     public static String describe(int event) {
         return switch (event & 0xff_ff07) {

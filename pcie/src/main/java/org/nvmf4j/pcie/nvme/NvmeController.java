@@ -45,6 +45,12 @@ public final class NvmeController implements AutoCloseable {
 
     private static final int GONE = 0xffff_ffff;
 
+    /** Looks at namespaces that may not be what they were. */
+    interface NamespaceCheck {
+        /** @throws NvmeDeviceException if the controller does not do its part */
+        void run() throws NvmeDeviceException;
+    }
+
     private final NvmeRegisters registers;
     private final DmaAllocator dma;
     private final Pace pace;
@@ -58,6 +64,7 @@ public final class NvmeController implements AutoCloseable {
 
     private IdentifyController identify = new IdentifyController();
     private IntConsumer events = event -> {};
+    private NamespaceCheck namespaceCheck = () -> {};
     private volatile int maxQueues;
     /** See {@link IdentifyController#sglAlignmentBytes}. */
     private volatile int sglAlignmentBytes;
@@ -268,11 +275,22 @@ public final class NvmeController implements AutoCloseable {
         events = handler;
     }
 
+    /**
+     * Who looks at the namespaces after the controller has reported that their attributes changed, and after each reset before queues run
+     * again; in {@link #lookAfter}, and may use the admin queue.
+     */
+    void onNamespacesChanged(NamespaceCheck check) {
+        namespaceCheck = check;
+    }
+
     private void takeEvent() throws NvmeDeviceException {
         int event = admin.takeEvent();
         if (event != NvmeAdminQueue.NO_EVENT) {
             events.accept(event);
-            admin.acknowledge(event);
+            admin.acknowledge(event); // first, so that a change during the check is reported again
+            if (AsyncEvent.isNamespaceAttributeChanged(event)) {
+                namespaceCheck.run();
+            }
         }
         admin.requestEvent();
     }
@@ -482,6 +500,7 @@ public final class NvmeController implements AutoCloseable {
             ioQueues.forEach(queue -> queue.end(ENDED_BY_RESET));
             admin.endAll(ENDED_BY_RESET);
             bringUp();
+            namespaceCheck.run();
             serveLanes();
         } catch (IOException e) {
             giveUp();

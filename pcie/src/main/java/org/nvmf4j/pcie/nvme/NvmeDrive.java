@@ -2,8 +2,9 @@ package org.nvmf4j.pcie.nvme;
 
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -28,7 +29,8 @@ final class NvmeDrive {
     private final NvmeController controller;
     private final DmaMemory zeroes;
     private final Consumer<NvmeDrive> whenClosed;
-    private final Set<Integer> exported = new HashSet<>();
+    /** By namespace identifier; guarded by this. */
+    private final Map<Integer, NvmeBackend> exported = new HashMap<>();
     /** Held by who uses the admin queue. */
     private final ReentrantLock admin = new ReentrantLock();
 
@@ -68,6 +70,7 @@ final class NvmeDrive {
             DmaMemory zeroes = hardware.dma().allocate(ZEROES_BYTES);
             NvmeDrive drive = new NvmeDrive(address, hardware, controller, zeroes, whenClosed);
             controller.onEvent(drive::heard);
+            controller.onNamespacesChanged(drive::checkNamespaces);
             return drive;
         } catch (IOException | RuntimeException e) {
             if (controller != null) {
@@ -132,7 +135,7 @@ final class NvmeDrive {
                             : " has several namespaces; name one, as in pcie:" + address + "/" + there[0]));
         }
         int chosen = nsid == 0 ? there[0] : nsid;
-        String who = "namespace " + chosen + " of drive " + address;
+        String who = name(chosen);
         if (Arrays.stream(there).noneMatch(one -> one == chosen)) {
             throw new IOException(who + " is not there; "
                     + (there.length == 0
@@ -142,19 +145,46 @@ final class NvmeDrive {
                                             .mapToObj(Integer::toString)
                                             .collect(Collectors.joining(", "))));
         }
-        if (exported.contains(chosen)) {
+        if (exported.containsKey(chosen)) {
             throw new IOException(who + " is exported already");
         }
-        NvmeNamespace namespace = NvmeNamespace.of(
-                who,
-                chosen,
-                controller.namespace(chosen),
+        NvmeNamespace namespace = identify(chosen);
+        CmbQueues places = useCmbSqs ? cmbQueues() : null;
+        NvmeBackend backend = new NvmeBackend(this, namespace, places);
+        exported.put(chosen, backend);
+        return backend;
+    }
+
+    private String name(int nsid) {
+        return "namespace " + nsid + " of drive " + address;
+    }
+
+    private NvmeNamespace identify(int nsid) throws IOException {
+        return NvmeNamespace.of(
+                name(nsid),
+                nsid,
+                controller.namespace(nsid),
                 controller.identify(),
                 controller.limits(),
                 controller.maxTransferBytes());
-        CmbQueues places = useCmbSqs ? cmbQueues() : null;
-        exported.add(chosen);
-        return new NvmeBackend(this, namespace, places);
+    }
+
+    /** Identifies what is exported again: commands for what a namespace was may move more than they should, and elsewhere. */
+    private void checkNamespaces() throws NvmeDeviceException {
+        List<NvmeBackend> backends;
+        synchronized (this) {
+            backends = List.copyOf(exported.values());
+        }
+        for (NvmeBackend backend : backends) {
+            int nsid = backend.namespace().nsid();
+            try {
+                backend.compare(identify(nsid));
+            } catch (NvmeDeviceException e) {
+                throw e; // the controller is to blame, and will be reset
+            } catch (IOException e) {
+                backend.change(String.valueOf(e.getMessage()));
+            }
+        }
     }
 
     /** One for all namespaces that want it: queues of a controller share their identifiers. */

@@ -26,6 +26,7 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     private static final long TIMEOUT_NANOS = 30_000_000_000L;
     private static final int MAX_LOGGED_STATUSES = 10;
 
+    private final NvmeBackend backend;
     private final NvmeDrive drive;
     private final NvmeNamespace namespace;
     private final NvmeIoQueue io;
@@ -46,9 +47,10 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     private long nowNanos;
     private int loggedStatuses;
 
-    private NvmeLane(NvmeDrive drive, NvmeNamespace namespace, NvmeIoQueue io, BouncePieces bounce) {
-        this.drive = drive;
-        this.namespace = namespace;
+    private NvmeLane(NvmeBackend backend, NvmeIoQueue io, BouncePieces bounce) {
+        this.backend = backend;
+        drive = backend.drive();
+        namespace = backend.namespace();
         this.io = io;
         this.queue = io.queue();
         this.bounce = bounce;
@@ -67,11 +69,11 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
      * @param places see {@link NvmeController#openQueue(int, CmbQueues, Runnable)}
      * @throws IOException with one line, if there is no queue or no memory left
      */
-    static NvmeLane open(NvmeDrive drive, NvmeNamespace namespace, @Nullable CmbQueues places, Runnable wakeUp)
-            throws IOException {
+    static NvmeLane open(NvmeBackend backend, @Nullable CmbQueues places, Runnable wakeUp) throws IOException {
+        NvmeDrive drive = backend.drive();
         BouncePieces bounce = BouncePieces.allocate(drive.hardware().dma());
         try {
-            return new NvmeLane(drive, namespace, drive.controller().openQueue(ENTRIES, places, wakeUp), bounce);
+            return new NvmeLane(backend, drive.controller().openQueue(ENTRIES, places, wakeUp), bounce);
         } catch (IOException e) {
             bounce.close();
             throw e;
@@ -151,6 +153,10 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     public BackendStatus submit(BackendRequest request) {
         if (io.isUnusable() && !io.isRunning()) {
             request.deviceStatus(HostStatus.of(NvmeController.ENDED_FOR_GOOD));
+            return BackendStatus.DEVICE_STATUS;
+        }
+        if (backend.isChanged()) {
+            request.deviceStatus(HostStatus.of(NvmeBackend.CHANGED_STATUS));
             return BackendStatus.DEVICE_STATUS;
         }
         switch (request.operation()) {
@@ -243,8 +249,12 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         transfer.next = null;
     }
 
-    /** Submits one command; false if there is no room now. */
+    /** Submits one command, unless the request fails; false if there is no room now. */
     private boolean submitNext(Transfer transfer) {
+        if (backend.isChanged()) {
+            transfer.status = NvmeBackend.CHANGED_STATUS;
+            return true;
+        }
         BackendRequest request = transfer.request();
         long busAddress = busAddress(request);
         boolean bounces = needsBounce(request, busAddress);
@@ -421,7 +431,7 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
             return;
         }
         BackendRequest request = transfer.request();
-        int status = transfer.status;
+        int status = backend.isChanged() ? NvmeBackend.CHANGED_STATUS : transfer.status;
         boolean lost = transfer.lost;
         transfer.request = null;
         transfer.next = spare;

@@ -110,6 +110,9 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
     IdentifyControllerNvm limits;
 
     int vwc = IdentifyController.VWC_PRESENT;
+    /** It does not identify its namespace. */
+    boolean refusesNamespace;
+
     final IdentifyNamespace namespace =
             new IdentifyNamespace().nsze(BLOCKS).ncap(BLOCKS).lbaFormat(0, new LbaFormat(0, 9, 0));
     /** What others do while the driver pauses. */
@@ -518,6 +521,10 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
         if (AsyncEvent.type(event) == AsyncEvent.TYPE_SMART && (reported & AsyncEvent.CRITICAL_WARNINGS) == 0) {
             throw new AssertionError("the driver does not want to hear of critical warnings");
         }
+        if (event == AsyncEvent.NAMESPACE_ATTRIBUTE_CHANGED
+                && (reported & AsyncEvent.NOTICE_NAMESPACE_ATTRIBUTE) == 0) {
+            throw new AssertionError("the driver does not want to hear of namespaces");
+        }
         if (events.isEmpty()) {
             return false;
         }
@@ -540,13 +547,19 @@ final class SimulatedNvme implements NvmeHardware, NvmeRegisters, DmaAllocator, 
                         .mn("simulated")
                         .mdts(mdts)
                         .oncs(oncs)
+                        .oaes(AsyncEvent.NOTICE_NAMESPACE_ATTRIBUTE)
                         .vwc(vwc)
                         .sgls(sgls)
                         .rtd3e(rtd3e)
                         .nn(1)
                         .write(page, 0);
             case Cns.ACTIVE_NAMESPACE_LIST -> page.set(ValueLayout.JAVA_INT, 0, 1);
-            case Cns.NAMESPACE -> namespace.write(page, 0);
+            case Cns.NAMESPACE -> {
+                if (refusesNamespace) {
+                    return NvmeStatus.INVALID_NAMESPACE_OR_FORMAT | NvmeStatus.DNR;
+                }
+                namespace.write(page, 0);
+            }
             case Cns.COMMAND_SET_CONTROLLER -> {
                 if (limits == null) {
                     return NvmeStatus.INVALID_FIELD | NvmeStatus.DNR;
