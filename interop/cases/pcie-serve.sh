@@ -146,6 +146,11 @@ case_pcie_serve() {
         check "the kernel's host: fio with verify, 4 KiB to 128 KiB, depth 8, on ${SERVED[nsid - 1]% *}" fio_in_guest "${DEV%1}$nsid" --size=4M
         check "the kernel's host reads what is on the medium" kernel_as_on_medium "$nsid"
     done
+    for nsid in 1 3; do
+        check "the kernel's host: 4 KiB at depth 1 and 1 MiB at depth 32 on ${SERVED[nsid - 1]% *}" \
+            eval "fio_in_guest ${DEV%1}$nsid --size=160k --bsrange=4k-4k --iodepth=1 && fio_in_guest ${DEV%1}$nsid --size=8M --bsrange=1M-1M --iodepth=32"
+        check "the kernel's host reads what is on the medium" kernel_as_on_medium "$nsid"
+    done
     host_disconnects
     check "the target ends" unserve_drives
     check "it has said where the submission queues were" queues_told
