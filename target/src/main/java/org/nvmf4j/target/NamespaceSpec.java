@@ -54,7 +54,7 @@ public record NamespaceSpec(
     /** The form, for help texts. */
     public static final String FORM =
             "null:SIZE, mem:SIZE, file:PATH or pcie:BDF[/NSID], with ,bs=512|4096 ,nsid=N ,uuid=UUID ,ro ,p2pmem=0|1|BDF"
-                    + " for a drive ,use_cmb_sqs=0|1 and for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
+                    + "; for a drive ,use_cmb_sqs=0|1; for a file ,size=SIZE ,direct=auto|on|off ,threads=N";
 
     static final DriveOpener NO_DRIVES = (address, nsid, useCmbSqs) -> {
         throw new IOException("drive " + address + ": this program opens no drives");
