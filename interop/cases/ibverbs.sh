@@ -70,7 +70,8 @@ case_ibverbs_compare() {
     two_guests
     local before
     before=$(rdma_resources)
-    check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside jvm nvmf bench compare \
+    # two JVMs start for it
+    GUEST_TIMEOUT=300 check "nvmf bench compare on a device of the kernel" contains "asked-not-used" inside jvm nvmf bench compare \
         --arms reference,inline,asked-not-used --provider ibverbs --pairs 2 --warmup 0 --report /tmp/own
     check "nvmf bench compare against the kernel's target" compares_with_kernel
     nothing_left "$before"
