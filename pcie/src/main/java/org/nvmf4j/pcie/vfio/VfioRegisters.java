@@ -42,37 +42,25 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
 
     @Override
     public int read32(int offset) {
-        if (isGone()) {
-            return -1;
-        }
-        try {
-            int value = load32(offset);
-            if (value != -1) {
-                return value;
-            }
-            return switch (device.state()) {
-                case ANSWERS -> load32(offset);
-                case TURNED_OFF -> 0;
-                case GONE -> -1;
-            };
-        } catch (InternalError e) {
-            gone = true;
-            return -1;
-        }
+        return (int) read(offset, false);
     }
 
     @Override
     public long read64(int offset) {
+        return read(offset, true);
+    }
+
+    private long read(int offset, boolean wide) {
         if (isGone()) {
             return -1;
         }
         try {
-            long value = load64(offset);
+            long value = load(offset, wide);
             if (value != -1) {
                 return value;
             }
             return switch (device.state()) {
-                case ANSWERS -> load64(offset);
+                case ANSWERS -> load(offset, wide);
                 case TURNED_OFF -> 0;
                 case GONE -> -1;
             };
@@ -82,14 +70,9 @@ public final class VfioRegisters implements NvmeRegisters, AutoCloseable {
         }
     }
 
-    private int load32(int offset) {
-        int value = (int) INT.getVolatile(bar, (long) offset);
-        awaitFault();
-        return value;
-    }
-
-    private long load64(int offset) {
-        long value = (long) LONG.getVolatile(bar, (long) offset);
+    /** All ones are -1, of either width. */
+    private long load(int offset, boolean wide) {
+        long value = wide ? (long) LONG.getVolatile(bar, (long) offset) : (int) INT.getVolatile(bar, (long) offset);
         awaitFault();
         return value;
     }
