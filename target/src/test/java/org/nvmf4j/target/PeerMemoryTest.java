@@ -327,6 +327,16 @@ class PeerMemoryTest {
         }
     }
 
+    /** The requests end so that the host tries again, and no others have lost their data. */
+    private static void assertLost(RawHost host, RawQueue io, int... ids) throws VerbsException {
+        for (int id : ids) {
+            RawQueue.Answer answer = io.await(id);
+            assertStatus(answer, "Data Transfer Error");
+            assertThat(answer.status() & NvmeStatus.DNR).isZero();
+        }
+        assertThat(host.target.peerMemoryStatistics().lost()).isEqualTo(ids.length);
+    }
+
     @Test
     void endsRequestsOfAVanishedDeviceSoThatTheHostTriesAgain() throws VerbsException {
         ManualBackend manual = new ManualBackend(1 << 20);
@@ -342,12 +352,7 @@ class PeerMemoryTest {
             host.target.peerMemories().checkPresence();
             manual.complete(BackendStatus.SUCCESS);
             manual.complete(BackendStatus.MEDIA_ERROR);
-            for (int id : List.of(read, write)) {
-                RawQueue.Answer answer = io.await(id);
-                assertStatus(answer, "Data Transfer Error");
-                assertThat(answer.status() & NvmeStatus.DNR).isZero();
-            }
-            assertThat(host.target.peerMemoryStatistics().lost()).isEqualTo(2);
+            assertLost(host, io, read, write);
             byte[] bytes = random(8);
             assertStatus(host.write(io, 2, 0, BLOCKS, bytes), "Successful");
             assertThat(host.read(io, 2, 0, BLOCKS, BYTES)).isEqualTo(bytes);
@@ -371,12 +376,7 @@ class PeerMemoryTest {
             memory.lose();
             manual.complete(BackendStatus.SUCCESS);
             manual.complete(BackendStatus.SUCCESS);
-            for (int id : List.of(read, write)) {
-                RawQueue.Answer answer = io.await(id);
-                assertStatus(answer, "Data Transfer Error");
-                assertThat(answer.status() & NvmeStatus.DNR).isZero();
-            }
-            assertThat(host.target.peerMemoryStatistics().lost()).isEqualTo(2);
+            assertLost(host, io, read, write);
             int later = host.sendRead(io, 1, 0, BLOCKS, 0, BYTES);
             host.pumpUntil("a request", () -> manual.waiting() == 1);
             manual.complete(BackendStatus.SUCCESS);
