@@ -56,14 +56,17 @@ public final class AsyncEvent {
         return event >>> 16 & 0xff;
     }
 
-    /** Whether namespace attributes changed, whatever bits that are reserved say. */
     public static boolean isNamespaceAttributeChanged(int event) {
-        return (event & 0xff_ff07) == NAMESPACE_ATTRIBUTE_CHANGED;
+        return withoutReserved(event) == NAMESPACE_ATTRIBUTE_CHANGED;
+    }
+
+    private static int withoutReserved(int event) {
+        return event & 0xff_ff07;
     }
 
     /** In words. */
     public static String describe(int event) {
-        return switch (event & 0xff_ff07) {
+        return switch (withoutReserved(event)) {
             case 0x04_00_02 -> "namespace attribute changed";
             case 0x03_01_02 -> "firmware activation starting";
             case 0x0c_03_02 -> "asymmetric namespace access changed";
