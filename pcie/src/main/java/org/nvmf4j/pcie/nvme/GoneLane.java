@@ -17,8 +17,7 @@ final class GoneLane implements BackendLane {
 
     @Override
     public BackendStatus submit(BackendRequest request) {
-        request.deviceStatus(HostStatus.of(NvmeController.ENDED_FOR_GOOD));
-        return BackendStatus.DEVICE_STATUS;
+        return HostStatus.tell(request, NvmeController.ENDED_FOR_GOOD);
     }
 
     @Override

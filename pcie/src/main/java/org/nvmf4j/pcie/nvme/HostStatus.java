@@ -1,10 +1,18 @@
 package org.nvmf4j.pcie.nvme;
 
 import org.nvmf4j.nvme.NvmeStatus;
+import org.nvmf4j.target.spi.BackendRequest;
+import org.nvmf4j.target.spi.BackendStatus;
 
 /** What a host of the target is told of a status of the drive. */
 final class HostStatus {
     private HostStatus() {}
+
+    /** Tells a request what it ends with. */
+    static BackendStatus tell(BackendRequest request, int status) {
+        request.deviceStatus(of(status));
+        return BackendStatus.DEVICE_STATUS;
+    }
 
     /**
      * The status for the host, with the drive's Do Not Retry: the same where it is about the host's blocks or the state of the drive,

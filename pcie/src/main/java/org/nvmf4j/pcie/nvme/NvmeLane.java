@@ -152,12 +152,10 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
     @Override
     public BackendStatus submit(BackendRequest request) {
         if (io.isUnusable() && !io.isRunning()) {
-            request.deviceStatus(HostStatus.of(NvmeController.ENDED_FOR_GOOD));
-            return BackendStatus.DEVICE_STATUS;
+            return HostStatus.tell(request, NvmeController.ENDED_FOR_GOOD);
         }
         if (backend.isChanged()) {
-            request.deviceStatus(HostStatus.of(NvmeBackend.CHANGED_STATUS));
-            return BackendStatus.DEVICE_STATUS;
+            return HostStatus.tell(request, NvmeBackend.CHANGED_STATUS);
         }
         switch (request.operation()) {
             case FLUSH -> {
@@ -441,8 +439,7 @@ final class NvmeLane implements BackendLane, NvmeQueue.Handler {
         } else if (NvmeStatus.isSuccess(status)) {
             request.complete(BackendStatus.SUCCESS);
         } else {
-            request.deviceStatus(HostStatus.of(status));
-            request.complete(BackendStatus.DEVICE_STATUS);
+            request.complete(HostStatus.tell(request, status));
         }
     }
 
